@@ -1,0 +1,180 @@
+"""The gate: it decides by the policy, asks whoever can be asked, and keeps what they grant."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, assert_never
+
+from cosh_tools.contract import PermissionDenied, Tool, ToolCall, ToolContext, ToolKind, Touch, describe
+from cosh_tools.hosts import Allowed, ApprovalAnswer, ApprovalRequest, RanElsewhere, Refused, Undecided
+from cosh_tools.kinds import PermissionLevel
+from cosh_tools.names import canonical
+from cosh_tools.policy.decide import Allow, Ask, Decision, Deny, Subject, decide
+from cosh_tools.policy.grants import GrantStore, offers
+from cosh_tools.policy.rules import Rules
+from cosh_tools.touches import Runs, Writes
+
+if TYPE_CHECKING:
+    from cosh_tools.hosts import HookVerdict
+    from cosh_tools.results import ToolResult
+
+Watcher = Callable[[ApprovalRequest, ApprovalAnswer | None], None]
+"""Told of each question (answer None) and of its answer."""
+
+
+@dataclass(frozen=True, slots=True)
+class Passed:
+    """The call may run. `by` says who or what allowed it; `input` is set where a person corrected the arguments."""
+
+    by: str
+    input: Mapping[str, Any] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Stopped:
+    """The call does not run; `reason` is what the model reads. `ends_turn` where the person said so."""
+
+    reason: str
+    by: str = ""
+    ends_turn: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Done:
+    """The host ran it itself."""
+
+    result: ToolResult
+    by: str
+
+
+Verdict = Passed | Stopped | Done
+
+
+@dataclass
+class Gate:
+    """One per session and shared with its sub-agents, so that questions come one at a time, in call order."""
+
+    rules: Rules = field(default_factory=Rules)
+    grants: GrantStore | None = None
+    watch: Watcher = lambda _request, _answer: None
+    _turn: asyncio.Lock = field(default_factory=asyncio.Lock)
+
+    def decide(self, subject: Subject, touches: Sequence[Touch], ctx: ToolContext) -> Decision:
+        """The policy's word, grants included."""
+        rules = self.rules.plus_allow(self.grants.rules) if self.grants is not None else self.rules
+        return decide(subject, touches, rules, ctx.permission_mode)
+
+    async def judge(
+        self,
+        tool: Tool[Any],
+        call: ToolCall,
+        touches: Sequence[Touch],
+        ctx: ToolContext,
+        hooks: HookVerdict | None = None,
+        diff: str = "",
+    ) -> Verdict:
+        """Decide on a call and ask where the decision says so. A hook's word can only tighten."""
+        subject = subject_of(tool, call.name)
+        decision = tighten(self.decide(subject, touches, ctx), hooks)
+        match decision:
+            case Allow(reason=reason):
+                return Passed(reason)
+            case Deny(reason=reason):
+                return Stopped(reason, by="the policy")
+            case Ask():
+                pass
+            case _:
+                assert_never(decision)
+        async with self._turn:
+            # An earlier answer may have granted this call meanwhile.
+            decision = tighten(self.decide(subject, touches, ctx), hooks)
+            if isinstance(decision, Allow):
+                return Passed(decision.reason)
+            if isinstance(decision, Deny):
+                return Stopped(decision.reason, by="the policy")
+            return await self._ask(tool, call, touches, decision, subject, ctx, diff)
+
+    async def check(self, name: str, touches: Sequence[Touch], ctx: ToolContext) -> None:
+        """Judge what a running tool learnt late. Raises PermissionDenied."""
+        from cosh_tools.registry import load
+
+        verdict = await self.judge(load(name), ToolCall("late", name), touches, ctx)
+        if not isinstance(verdict, Passed):
+            reason = verdict.reason if isinstance(verdict, Stopped) else "It cannot be run elsewhere."
+            raise PermissionDenied(f"Permission denied for tool '{name}': {reason}")
+
+    async def _ask(
+        self,
+        tool: Tool[Any],
+        call: ToolCall,
+        touches: Sequence[Touch],
+        decision: Ask,
+        subject: Subject,
+        ctx: ToolContext,
+        diff: str,
+    ) -> Verdict:
+        request = ApprovalRequest(
+            call=call,
+            verb=tool.verb or tool.name,
+            touches=tuple(touches),
+            reason=decision,
+            grants=offers(subject, touches, decision, ctx.permission_mode, ctx.workspace),
+            destructive=any(_destroys(touch) for touch in touches),
+            diff=diff,
+            working_dir=ctx.working_dir,
+        )
+        self.watch(request, None)
+        answer: ApprovalAnswer = Refused("The turn was stopped before an answer.", by="the end of the turn")
+        try:
+            answer = await ctx.permission_handler.ask(request)
+        finally:
+            self.watch(request, answer)
+        match answer:
+            case Allowed(grant=grant, input=changed, by=by):
+                if grant is not None and self.grants is not None:
+                    self.grants.add(grant)
+                how = "once" if grant is None else ("for the session" if grant.scope == "session" else "always")
+                return Passed(f"{by} allowed it {how}", changed)
+            case Refused(reason=reason, stop=stop, by=by):
+                return Stopped(reason or "no reason given", by=by, ends_turn=stop)
+            case RanElsewhere(result=result, by=by):
+                return Done(result, by)
+            case Undecided():
+                return Stopped("nobody decided", by="nobody to ask")
+        assert_never(answer)
+
+
+def subject_of(tool: Tool[Any], name: str) -> Subject:
+    """The call as the policy sees it."""
+    return Subject(name, canonical(tool.name), tool.kind, tool.permission_level, always_allowed=tool.always_allowed)
+
+
+def unknown(name: str) -> Subject:
+    """A call of a tool that nobody registered."""
+    return Subject(name, name, ToolKind.OTHER, PermissionLevel.DANGEROUS, known=False)
+
+
+def tighten(decision: Decision, hooks: HookVerdict | None) -> Decision:
+    """The decision after the hooks: ask and deny can be added, never taken away."""
+    if hooks is None or hooks.decision == "pass" or isinstance(decision, Deny):
+        return decision
+    if hooks.decision == "deny":
+        return Deny(f"Blocked by hook: {hooks.reason or 'no reason given'}")
+    return Ask(f"A hook asks: {hooks.reason}" if hooks.reason else "A hook asks.", lasting=False)
+
+
+def summary(touches: Sequence[Touch]) -> str:
+    """What the touches do, in one line."""
+    return ", ".join(dict.fromkeys(describe(touch) for touch in touches))
+
+
+def _destroys(touch: Touch) -> bool:
+    match touch:
+        case Runs(destructive=destructive):
+            return destructive
+        case Writes(deletes=True, inside=False):
+            return True
+        case _:
+            return False
