@@ -23,11 +23,9 @@ from cosh_tools.touches import Fetches, Needs, Opaque, Reads, Runs, RunsCode, To
 
 _TWO_WORDS = frozenset(
     "apt apt-get brew cargo conda docker gh git go jupyter kubectl make mamba "
-    "npm pip pip3 pnpm poetry systemctl uv yarn".split()  # noqa: SIM905  (a list of words reads as words)
+    "npm pip pip3 pnpm poetry systemctl uv yarn".split()
 )
-_NEVER_PREFIX = frozenset(
-    "bash sh zsh fish dash ksh sudo su doas env xargs python python3 perl ruby node eval".split()  # noqa: SIM905
-)
+_NEVER_PREFIX = frozenset("bash sh zsh fish dash ksh sudo su doas env xargs python python3 perl ruby node eval".split())
 
 
 def offers(call: Subject, touches: Sequence[Touch], reason: Ask, mode: PermissionMode, root: Path) -> tuple[Grant, ...]:
