@@ -100,6 +100,11 @@ class NoInput(ToolInput):
     """For tools that take no arguments."""
 
 
+_TELLING = (
+    "file_path", "path", "notebook_path", "command", "pattern", "url", "query", "subject", "description", "name",
+    "skill", "task_id", "id", "to", "setting",
+)  # fmt: skip
+
 I = TypeVar("I", bound=ToolInput)  # noqa: E741  (the input of a tool)
 
 
@@ -137,6 +142,15 @@ class Tool(ABC, Generic[I]):
     @abstractmethod
     async def execute(self, call: I, ctx: ToolContext) -> ToolResult:
         """Do it. Raise ToolError for a failure that the model should read as a sentence."""
+
+    def target(self, call: I, ctx: ToolContext) -> str:
+        """The object of its row, short: a file, a command's first line. The default is the first field that says it."""
+        del ctx
+        for name in _TELLING:
+            value = getattr(call, name, None)
+            if isinstance(value, str) and value.strip():
+                return value.strip().splitlines()[0]
+        return ""
 
     def input_schema(self) -> Mapping[str, Any]:
         """JSON Schema draft-07 of the arguments, generated from the input class."""

@@ -49,6 +49,8 @@ class NotRun:
     result: ToolResult
     decided: str = ""
     ends_turn: bool = False
+    target: str = ""
+    """The object of its row, where the arguments could be read."""
 
 
 class FileLocks:
@@ -124,9 +126,10 @@ class Runner:
         verdict = await self.gate.judge(tool, call, touches, ctx, hooks, await preview(tool, given, ctx))
         match verdict:
             case Stopped(reason=reason, by=by, ends_turn=ends):
-                return NotRun(call, ToolResult.error(_denied(reason, by)), f"{by}: {reason}" if by else reason, ends)
+                said = f"{by}: {reason}" if by else reason
+                return NotRun(call, ToolResult.error(_denied(reason, by)), said, ends, tool.target(given, ctx))
             case Done(result=result, by=by):
-                return NotRun(call, result, f"run by {by}")
+                return NotRun(call, result, f"run by {by}", target=tool.target(given, ctx))
             case Passed(input=changed, by=by) if changed is not None:
                 # What a person corrected goes through the same checks; the correction itself is their consent.
                 call = replace(call, input=changed)
