@@ -69,9 +69,9 @@ class Session:
         if not found:
             raise SessionError(f"There is no session {session_id!r} for this folder. %cosh /sessions lists them.")
         session = cls(found[0].id, workspace, found[0].file)
-        session._take_lock()  # noqa: SLF001  (its own class)
+        session._take_lock()
         for line in _lines(found[0].file):
-            session._replay(line)  # noqa: SLF001  (its own class)
+            session._replay(line)
         session.messages = repair(session.messages)
         return session
 

@@ -1,0 +1,343 @@
+"""An agent: provider, tools, policy and session put together for one front end, and the turns it takes."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+from collections import deque
+from collections.abc import AsyncIterator, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from cosh_nb import prompt as prompts
+from cosh_nb.catalogue import DeclaredTools
+from cosh_nb.cost import Costs
+from cosh_nb.errors import CoshError
+from cosh_nb.events import ApprovalAnswered, ApprovalAsked, Event, Notice, TurnEnded, Usage
+from cosh_nb.hooks import NoTurnHooks, TurnHooks
+from cosh_nb.loop import Emit, Turn, run_turn
+from cosh_nb.messages import Block, Message, user
+from cosh_nb.paths import data_folder
+from cosh_nb.providers.base import Provider, Request
+from cosh_nb.session import Session
+from cosh_nb.settings import Settings, UserSettings
+from cosh_nb.spill import Spill
+from cosh_tools import hosts
+from cosh_tools.context import SessionState, ToolContext
+from cosh_tools.gate import Gate
+from cosh_tools.jobs import Jobs
+from cosh_tools.kinds import PermissionMode
+from cosh_tools.policy.grants import GrantStore
+from cosh_tools.policy.rules import Rules, parse_rule, split_rules
+from cosh_tools.registry import ToolRegistry
+from cosh_tools.runner import FileLocks, Runner
+
+if TYPE_CHECKING:
+    from cosh_nb.providers.choose import Choice
+
+EVERY_TURN = 50
+"""Model calls in one turn, unless said otherwise."""
+
+
+@dataclass(frozen=True)
+class FrontEnd:
+    """What a front end lends to its agent. Whatever it lacks stays a stand-in that says so."""
+
+    permission_handler: hosts.PermissionHandler = field(default_factory=hosts.NobodyToAsk)
+    ask: hosts.AskHost = field(default_factory=hosts.NoAsk)
+    notebook: hosts.NotebookHost = field(default_factory=hosts.NoNotebook)
+    kernel: hosts.KernelHost = field(default_factory=hosts.NoKernel)
+    evidence: hosts.EvidenceHost = field(default_factory=hosts.NoEvidence)
+    snapshots: hosts.SnapshotHost = field(default_factory=hosts.NoSnapshots)
+    interactive: bool = False
+
+
+@dataclass(frozen=True)
+class TurnOptions:
+    """What a person may say for one turn. None leaves it as it is."""
+
+    mode: PermissionMode | None = None
+    model: str | None = None
+    provider: str | None = None
+    allowed_tools: str = ""
+    disallowed_tools: str = ""
+    max_turns: int | None = None
+    media: tuple[Block, ...] = ()
+    record: Path | None = None
+    replay: Path | None = None
+
+
+class Agent:
+    """One conversation with one workspace. Turns come one at a time; another one waits and says so."""
+
+    def __init__(
+        self,
+        workspace: Path,
+        settings: Settings,
+        front: FrontEnd,
+        *,
+        registry: ToolRegistry | None = None,
+        toolset: str = "claude",
+        mode: PermissionMode = PermissionMode.DEFAULT,
+        session: Session | None = None,
+        rules: Rules | None = None,
+        provider: Provider | None = None,
+        hooks: hosts.HookHost | None = None,
+        turn_hooks: TurnHooks | None = None,
+        max_turns: int = EVERY_TURN,
+        system: str | None = None,
+    ) -> None:
+        self.workspace = Path(os.path.realpath(workspace))
+        self.settings = settings
+        self.front = front
+        self.session = session or Session.new(self.workspace)
+        self.registry = registry or ToolRegistry.for_notebook()
+        self.catalogue = DeclaredTools(self.registry)
+        self.costs = Costs()
+        self.jobs = Jobs()
+        self.max_turns = max_turns
+        self.turn_hooks = turn_hooks or NoTurnHooks()
+        self.provider = provider
+        self.choice: Choice | None = None
+        self._system = system
+        self._mode = mode
+        self._running: asyncio.Task[TurnEnded] | None = None
+        self._one_at_a_time = asyncio.Lock()
+        self._typed_on: deque[str] = deque()
+        self._stable: tuple[tuple[Any, ...], str] | None = None
+        grants = GrantStore(data_folder() / "grants.json", self.workspace)
+        self.gate = Gate(rules or settings.rules, grants)
+        self.state = SessionState(self.workspace, self.workspace, mode, list(settings.extra_roots))
+        self.ctx = self._context(toolset, hooks or hosts.NoHooks())
+        self.runner = Runner(self.registry, self.ctx, self.gate, FileLocks())
+
+    # -- turns -----------------------------------------------------------------------------------------------
+
+    async def run(self, text: str, emit: Emit, options: TurnOptions | None = None) -> TurnEnded:
+        """Take one turn, telling `emit` of everything that happens. Ends with TurnEnded, whatever happens."""
+        options = options or TurnOptions()
+        if self._one_at_a_time.locked():
+            emit(Notice("info", "Another turn is running in this session; this one waits for its end."))
+        try:
+            async with self._one_at_a_time:
+                with self._options(options):
+                    return await self._turn(text, emit, options)
+        except CoshError as error:
+            emit(Notice("error", str(error), error.detail))
+            ended = TurnEnded("error", Usage(), 0.0, error=str(error))
+        except asyncio.CancelledError:
+            ended = TurnEnded("interrupted", Usage(), 0.0)
+        emit(ended)
+        return ended
+
+    async def turn(self, text: str, options: TurnOptions | None = None) -> AsyncIterator[Event]:
+        """The same turn as a stream of events. Closing the iterator interrupts it."""
+        queue: asyncio.Queue[Event] = asyncio.Queue()
+        task = asyncio.create_task(self.run(text, queue.put_nowait, options))
+        try:
+            while True:
+                event = await queue.get()
+                yield event
+                if isinstance(event, TurnEnded):
+                    return
+        finally:
+            if not task.done():
+                task.cancel()
+            await asyncio.gather(task, return_exceptions=True)
+
+    def interrupt(self) -> bool:
+        """End the running turn; whether there was one. Call it on the agent's loop."""
+        if self._running is None or self._running.done():
+            return False
+        self._running.cancel()
+        return True
+
+    def type_on(self, text: str) -> None:
+        """Text that a person adds while a turn runs: it joins the next request of that turn."""
+        self._typed_on.append(text)
+
+    @property
+    def busy(self) -> bool:
+        """Whether a turn runs or waits."""
+        return self._one_at_a_time.locked()
+
+    async def _turn(self, text: str, emit: Emit, options: TurnOptions) -> TurnEnded:
+        provider = await self._provider_for(options, emit)
+        self.gate.watch = lambda request, answer: emit(
+            ApprovalAsked(request) if answer is None else ApprovalAnswered(request, answer)
+        )
+        turn = Turn(
+            provider=provider,
+            runner=self.runner,
+            history=self.session,
+            ask=self.request,
+            emit=emit,
+            price=self.costs.count,
+            pending=self._pending,
+            hooks=self.turn_hooks,
+            max_turns=options.max_turns or self.max_turns,
+        )
+        self._running = asyncio.create_task(run_turn(turn, user(text, options.media), self.session.turns + 1))
+        try:
+            ended = await asyncio.shield(self._running)
+        except asyncio.CancelledError:
+            self._running.cancel()
+            ended = await self._running
+        finally:
+            if provider is not self.provider:
+                await provider.close()
+        self.session.store("read_state", self._read_state.known)
+        self.session.end_turn(ended)
+        return ended
+
+    def request(self, messages: Sequence[Message]) -> Request:
+        """The next request for these messages."""
+        now: datetime = self.ctx.clock.now()
+        return Request(
+            messages=messages,
+            system=self._stable_prompt(),
+            volatile=prompts.volatile(
+                self.workspace,
+                self.ctx.working_dir,
+                self.state.permission_mode.value,
+                now,
+                trusted=self.settings.trusted,
+            ),
+            tools=self.catalogue.definitions(),
+            max_tokens=int(self.settings.values.get("max_tokens") or 32_000),
+        )
+
+    # -- what a person changes between turns --------------------------------------------------------------------
+
+    def set_mode(self, mode: PermissionMode) -> None:
+        """Another permission mode for this session."""
+        self._mode = self.state.permission_mode = mode
+
+    async def use(self, provider: str | None = None, model: str | None = None) -> Provider:
+        """Another provider or model from now on. Raises ProviderError where it cannot be had."""
+        chosen = await self._build(provider, model)
+        if self.provider is not None:
+            await self.provider.close()
+        self.provider = chosen
+        return chosen
+
+    def start_session(self, session: Session) -> None:
+        """Go on with another session; the old one is closed and kept."""
+        self.session.close()
+        self.session = session
+        self._read_state.known = dict(session.load("read_state") or {})
+        self.ctx = replace(self.ctx, session_id=session.id, tasks=session, spill=Spill(session.id))
+        self.runner.ctx = self.ctx
+
+    async def close(self) -> None:
+        """End jobs, connections and the session."""
+        self.interrupt()
+        await self.jobs.close()
+        if self.provider is not None:
+            await self.provider.close()
+        self.session.close()
+
+    # -- parts ------------------------------------------------------------------------------------------------
+
+    def _context(self, toolset: str, hooks: hosts.HookHost) -> ToolContext:
+        front = self.front
+        self._read_state = hosts.MemoryReadState(self.session.load("read_state"))
+        return ToolContext(
+            state=self.state,
+            session_id=self.session.id,
+            non_interactive=not front.interactive,
+            toolset=toolset,
+            permission_handler=front.permission_handler,
+            cost_tracker=self.costs,
+            config={"env": dict(self.settings.env)},
+            notebook=front.notebook,
+            kernel=front.kernel,
+            ask=front.ask,
+            evidence=front.evidence,
+            snapshots=front.snapshots,
+            jobs=self.jobs,
+            read_state=self._read_state,
+            catalogue=self.catalogue,
+            settings=UserSettings(self.settings),
+            hooks=hooks,
+            tasks=self.session,
+            spill=Spill(self.session.id),
+            gate=self.gate,
+        )
+
+    @contextlib.contextmanager
+    def _options(self, options: TurnOptions) -> Iterator[None]:
+        """The turn's own mode and rules, for as long as it lasts."""
+        rules, mode = self.gate.rules, self.state.permission_mode
+        allow = [parse_rule(text, self.workspace) for text in split_rules(options.allowed_tools)]
+        deny = [parse_rule(text, self.workspace) for text in split_rules(options.disallowed_tools)]
+        self.gate.rules = Rules((*rules.deny, *deny), rules.ask, (*rules.allow, *allow))
+        if options.mode is not None:
+            self.state.permission_mode = options.mode
+        try:
+            yield
+        finally:
+            self.gate.rules = rules
+            if options.mode is not None and self.state.permission_mode is options.mode:
+                self.state.permission_mode = mode
+
+    async def _provider_for(self, options: TurnOptions, emit: Emit) -> Provider:
+        if options.replay is not None:
+            from cosh_nb.providers.recorded import RecordedProvider  # only where a recording is named
+
+            return RecordedProvider(options.replay)
+        if options.provider or options.model:
+            provider = await self._build(options.provider, options.model)
+        else:
+            if self.provider is None:
+                self.provider = await self._build(None, None)
+            provider = self.provider
+        if options.record is not None:
+            from cosh_nb.providers.recorded import Recorder  # only where a recording is made
+
+            return Recorder(provider, options.record)
+        del emit
+        return provider
+
+    async def _build(self, provider: str | None, model: str | None) -> Provider:
+        from cosh_nb.providers import choose  # the wire is loaded with the first prompt
+
+        choice = await choose.choose(self.settings.env, self.settings.values, provider, model, self._consent)
+        self.choice = choice
+        return choose.build(choice)
+
+    async def _consent(self, server: str, model: str) -> bool:
+        """Whether a model server found on this machine may be used: one yes per server."""
+        if not self.front.interactive:
+            return False
+        question = hosts.Question(
+            f"A model server answers on this machine ({server}, model {model}). Use it for this session?",
+            "Model",
+            (hosts.Choice("Use it"), hosts.Choice("Don't use it")),
+            free_text=False,
+        )
+        answers = await self.front.ask.ask([question])
+        return answers is not None and list(answers[0]) == ["Use it"]
+
+    def _pending(self) -> list[str]:
+        texts = [f"[The user adds:] {text}" for text in self._typed_on]
+        self._typed_on.clear()
+        texts += self.ctx.inbox.drain("main") if not isinstance(self.ctx.inbox, hosts.NoInbox) else ()
+        return texts
+
+    def _stable_prompt(self) -> str:
+        if self._system is not None:
+            return self._system
+        skills = tuple(self.ctx.skills.names())
+        notebook = not isinstance(self.front.kernel, hosts.NoKernel)
+        key = (self.session.id, notebook, self.settings.trusted, skills)
+        if self._stable is None or self._stable[0] != key:
+            text = prompts.stable(self.workspace, notebook=notebook, trusted=self.settings.trusted, skills=skills)
+            self._stable = (key, text)
+        return self._stable[1]
+
+
+__all__ = ["Agent", "FrontEnd", "TurnOptions"]
