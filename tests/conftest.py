@@ -1,0 +1,16 @@
+"""What every area may ask for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from support.modelserver import ModelServer
+
+
+@pytest.fixture
+def model_server() -> Iterator[ModelServer]:
+    """A scripted model service on loopback; see support.modelserver."""
+    with ModelServer() as server:
+        yield server
