@@ -191,6 +191,9 @@ class Agent:
                 await provider.close()
         self.session.store("read_state", self._read_state.known)
         self.session.end_turn(ended)
+        if self.session.problem:
+            emit(Notice("warning", self.session.problem))
+            self.session.problem = ""
         return ended
 
     def request(self, messages: Sequence[Message]) -> Request:

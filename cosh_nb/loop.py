@@ -40,7 +40,10 @@ RESUME = "Continue exactly where you stopped. Do not repeat or summarise what yo
 class History(Protocol):
     """Where the messages are kept."""
 
-    messages: Sequence[Message]
+    @property
+    def messages(self) -> Sequence[Message]:
+        """All messages so far."""
+        ...
 
     def add(self, message: Message) -> None:
         """Append, in memory and on disk."""

@@ -46,10 +46,13 @@ class Session:
     workspace: Path
     file: Path | None = None
     messages: list[Message] = field(default_factory=list)
+    """What was said, as it goes to the model. Append with `add` alone: it also writes."""
     turns: int = 0
     usage: Usage = field(default_factory=Usage)
     state: dict[str, Any] = field(default_factory=dict)
     """What lasts beside the messages: "tasks", "todos", "read_state"; plain JSON."""
+    problem: str = ""
+    """Why it is no longer written, as a sentence for the person; whoever tells them clears it."""
     _out: IO[bytes] | None = None
     _lock: Any = None
 
@@ -124,10 +127,7 @@ class Session:
             self._out.write(orjson.dumps(line, default=str) + b"\n")
             self._out.flush()
         except OSError as error:
-            self.file, self._out = None, None
-            raise SessionError(
-                f"The session can no longer be written ({error.strerror}). It goes on in memory only; free some space."
-            ) from None
+            self._only_in_memory(f"The session can no longer be written ({error.strerror}).")
 
     def _open(self, file: Path) -> None:
         try:
@@ -136,11 +136,16 @@ class Session:
             fresh = not file.exists()
             handle = os.open(file, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
         except OSError as error:
-            self.file = None
-            raise SessionError(f"The session cannot be stored in {file.parent} ({error.strerror}).") from None
+            self._only_in_memory(f"The session cannot be stored in {file.parent} ({error.strerror}).")
+            return
         self._out = os.fdopen(handle, "ab")
         if fresh:
             self._write({"type": "session", "id": self.id, "workspace": str(self.workspace), "time": time.time()})
+
+    def _only_in_memory(self, why: str) -> None:
+        """A full or forbidden disk ends no turn: the messages are kept here, and the person is told once."""
+        self.file, self._out = None, None
+        self.problem = f"{why} It goes on in memory only; free some space and export what you need."
 
     def _take_lock(self) -> None:
         if self._lock is not None or self.file is None:
