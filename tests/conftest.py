@@ -6,7 +6,10 @@ from collections.abc import Iterator
 
 import pytest
 
+from support.lab_fixtures import browser, kernel_envs, lab, plain_lab
 from support.modelserver import ModelServer
+
+__all__ = ["browser", "kernel_envs", "lab", "plain_lab"]
 
 
 @pytest.fixture
