@@ -138,7 +138,9 @@ class CellView:
     type: str
     source: str
     execution_count: int | None = None
-    outputs: tuple[Mapping[str, Any], ...] = ()
+    outputs: Sequence[Mapping[str, Any]] = ()
+    """May be made into objects only when it is looked at."""
+    metadata: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,6 +168,8 @@ class CellEdit:
     before: str | None = None
     expect: str | None = None
     """The source last read; another one there now is a conflict."""
+    expect_digest: str | None = None
+    """Its SHA-256, where only that is known."""
 
 
 @dataclass(frozen=True, slots=True)
