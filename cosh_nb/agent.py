@@ -164,7 +164,13 @@ class Agent:
         """Whether a turn runs or waits."""
         return self._one_at_a_time.locked()
 
-    async def _turn(self, text: str, emit: Emit, options: TurnOptions) -> TurnEnded:
+    async def _turn(self, text: str, tell: Emit, options: TurnOptions) -> TurnEnded:
+        def emit(event: Event) -> None:
+            if isinstance(event, TurnEnded) and self.session.problem:
+                tell(Notice("warning", self.session.problem))
+                self.session.problem = ""
+            tell(event)
+
         provider = await self._provider_for(options, emit)
         self.gate.watch = lambda request, answer: emit(
             ApprovalAsked(request) if answer is None else ApprovalAnswered(request, answer)
@@ -191,9 +197,6 @@ class Agent:
                 await provider.close()
         self.session.store("read_state", self._read_state.known)
         self.session.end_turn(ended)
-        if self.session.problem:
-            emit(Notice("warning", self.session.problem))
-            self.session.problem = ""
         return ended
 
     def request(self, messages: Sequence[Message]) -> Request:

@@ -68,19 +68,23 @@ class Session:
 
         Raises SessionError when there is none or another kernel owns it.
         """
-        found = [info for info in sessions(workspace) if info.id.startswith(session_id)]
-        if not found:
-            raise SessionError(f"There is no session {session_id!r} for this folder. %cosh /sessions lists them.")
-        session = cls(found[0].id, workspace, found[0].file)
+        info = _find(workspace, session_id)
+        session = cls(info.id, workspace, info.file)
         session._take_lock()
-        for line in _lines(found[0].file):
-            session._replay(line)
-        session.messages = repair(session.messages)
+        session._read(info.file)
+        return session
+
+    @classmethod
+    def read(cls, workspace: Path, session_id: str) -> Session:
+        """The stored session to look at or to fork, whoever owns it: it is never written. Raises SessionError."""
+        info = _find(workspace, session_id)
+        session = cls(info.id, workspace)
+        session._read(info.file)
         return session
 
     def fork(self) -> Session:
         """A new session with the same messages, for a kernel that may not own this one."""
-        copy = Session.new(self.workspace, persist=self.file is not None)
+        copy = Session.new(self.workspace)
         copy.state = dict(self.state)
         for message in self.messages:
             copy.add(message)
@@ -161,6 +165,11 @@ class Session:
             ) from None
         self._lock = lock
 
+    def _read(self, file: Path) -> None:
+        for line in _lines(file):
+            self._replay(line)
+        self.messages = repair(self.messages)
+
     def _replay(self, line: Mapping[str, Any]) -> None:
         match line:
             case {"type": "message", "role": "user" | "assistant" as role, "content": list(content)}:
@@ -203,6 +212,13 @@ def repair(messages: Sequence[Message]) -> list[Message]:
     if fixed and (calls := [block["id"] for block in fixed[-1].calls]):
         fixed.append(_lost(calls))
     return fixed
+
+
+def _find(workspace: Path, session_id: str) -> SessionInfo:
+    for info in sessions(workspace):
+        if info.id.startswith(session_id):
+            return info
+    raise SessionError(f"There is no session {session_id!r} for this folder. %cosh /sessions lists them.")
 
 
 def _lost(calls: Sequence[str]) -> Message:

@@ -1,0 +1,73 @@
+"""Commands about conversations: list, resume, fork, begin anew."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from cosh_nb.commands import Command, Desk
+from cosh_nb.errors import SessionError
+from cosh_nb.session import Session, SessionInfo, sessions
+
+
+async def list_sessions(desk: Desk, arguments: str) -> str:
+    """The stored sessions of this folder."""
+    del arguments
+    found = sessions(desk.workspace)
+    if not found:
+        return "No session of this folder is stored yet."
+    rows = [
+        f"| `{info.id[:8]}` | {_when(info)} | {info.turns} | {info.title.replace('|', ' ')} |" for info in found[:20]
+    ]
+    more = f"\n\n{len(found) - 20} older ones are stored too." if len(found) > 20 else ""
+    return "\n".join(["| session | last used | turns | begins with |", "|---|---|---|---|", *rows]) + more
+
+
+async def resume(desk: Desk, arguments: str) -> str:
+    """Go on with a stored session."""
+    agent = desk.agent
+    wanted = arguments.strip() or _latest(desk)
+    if agent.session.id.startswith(wanted):
+        return f"Session `{agent.session.id[:8]}` is the one that is open."
+    agent.start_session(Session.resume(agent.workspace, wanted))
+    last = next((message.text for message in reversed(agent.session.messages) if message.role == "assistant"), "")
+    excerpt = f" It ended with: {last.strip().splitlines()[0][:200]}" if last.strip() else ""
+    return f"Session `{agent.session.id[:8]}` goes on, {agent.session.turns} turns so far.{excerpt}"
+
+
+async def fork(desk: Desk, arguments: str) -> str:
+    """Go on with a copy of a session."""
+    agent = desk.agent
+    if arguments.strip() and not agent.session.id.startswith(arguments.strip()):
+        source = Session.read(agent.workspace, arguments.strip())
+    else:
+        source = agent.session
+    agent.start_session(source.fork())
+    return f"This is now session `{agent.session.id[:8]}`, a copy of `{source.id[:8]}`."
+
+
+async def new(desk: Desk, arguments: str) -> str:
+    """Begin anew."""
+    del arguments
+    old = desk.agent.session
+    desk.agent.start_session(Session.new(desk.agent.workspace))
+    kept = f" `%cosh /resume {old.id[:8]}` goes back." if old.messages else ""
+    return f"A new session.{kept}"
+
+
+def _latest(desk: Desk) -> str:
+    for info in sessions(desk.workspace):
+        if info.id != desk.agent.session.id and info.turns:
+            return info.id
+    raise SessionError("There is no earlier session of this folder to resume.")
+
+
+def _when(info: SessionInfo) -> str:
+    return f"{datetime.fromtimestamp(info.updated).astimezone():%Y-%m-%d %H:%M}"
+
+
+COMMANDS = (
+    Command("sessions", "Lists the stored conversations of this folder.", list_sessions),
+    Command("resume", "Goes on with a stored conversation, the last one if none is named.", resume, "[session]"),
+    Command("fork", "Goes on with a copy of this or a stored conversation.", fork, "[session]"),
+    Command("new", "Begins a new conversation; the old one is kept.", new),
+)
