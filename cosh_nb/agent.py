@@ -24,6 +24,7 @@ from cosh_nb.paths import data_folder
 from cosh_nb.providers.base import Provider, Request
 from cosh_nb.session import Session
 from cosh_nb.settings import Settings, UserSettings
+from cosh_nb.skills import Skills
 from cosh_nb.spill import Spill
 from cosh_tools import hosts
 from cosh_tools.context import SessionState, ToolContext
@@ -108,6 +109,7 @@ class Agent:
         self._one_at_a_time = asyncio.Lock()
         self._typed_on: deque[str] = deque()
         self._stable: tuple[tuple[Any, ...], str] | None = None
+        self.skills = Skills(self.workspace, settings.trusted, session_id=self.session.id)
         grants = GrantStore(data_folder() / "grants.json", self.workspace)
         self.gate = Gate(rules or settings.rules, grants)
         self.state = SessionState(self.workspace, self.workspace, mode, list(settings.extra_roots))
@@ -269,6 +271,7 @@ class Agent:
             catalogue=self.catalogue,
             settings=UserSettings(self.settings),
             hooks=hooks,
+            skills=self.skills,
             tasks=self.session,
             spill=Spill(self.session.id),
             gate=self.gate,
@@ -287,6 +290,7 @@ class Agent:
             yield
         finally:
             self.gate.rules = rules
+            self.state.narrowed_to = None
             if options.mode is not None and self.state.permission_mode is options.mode:
                 self.state.permission_mode = mode
 

@@ -33,6 +33,8 @@ class SessionState:
     """Further folders that count as inside (additional directories, a worktree)."""
     mode_before_plan: PermissionMode | None = None
     """The mode that ExitPlanMode brings back."""
+    narrowed_to: tuple[str, ...] | None = None
+    """Rules of the skill at work: only what they allow may be called. The turn's end lifts it."""
 
     def copy(self) -> SessionState:
         """A state of its own with the same content."""

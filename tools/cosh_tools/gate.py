@@ -11,9 +11,9 @@ from cosh_tools.contract import PermissionDenied, Tool, ToolCall, ToolContext, T
 from cosh_tools.hosts import Allowed, ApprovalAnswer, ApprovalRequest, RanElsewhere, Refused, Undecided
 from cosh_tools.kinds import PermissionLevel
 from cosh_tools.names import canonical
-from cosh_tools.policy.decide import Allow, Ask, Decision, Deny, Subject, decide
+from cosh_tools.policy.decide import Allow, Ask, Decision, Deny, Subject, decide, needs_cover
 from cosh_tools.policy.grants import GrantStore, offers
-from cosh_tools.policy.rules import Rules
+from cosh_tools.policy.rules import Rules, parse_rule
 from cosh_tools.touches import Runs, Writes
 
 if TYPE_CHECKING:
@@ -62,7 +62,10 @@ class Gate:
     _turn: asyncio.Lock = field(default_factory=asyncio.Lock)
 
     def decide(self, subject: Subject, touches: Sequence[Touch], ctx: ToolContext) -> Decision:
-        """The policy's word, grants included."""
+        """The policy's word, grants included, within what the skill at work allows."""
+        if not _within(subject, touches, ctx):
+            allowed = ", ".join(ctx.state.narrowed_to or ()) or "nothing"
+            return Deny(f"The skill at work allows only {allowed}.")
         rules = self.rules.plus_allow(self.grants.rules) if self.grants is not None else self.rules
         return decide(subject, touches, rules, ctx.permission_mode)
 
@@ -168,6 +171,17 @@ def tighten(decision: Decision, hooks: HookVerdict | None) -> Decision:
 def summary(touches: Sequence[Touch]) -> str:
     """What the touches do, in one line."""
     return ", ".join(dict.fromkeys(describe(touch) for touch in touches))
+
+
+def _within(subject: Subject, touches: Sequence[Touch], ctx: ToolContext) -> bool:
+    """Whether a skill's allowed-tools leave room for this call. They narrow; they never grant."""
+    if ctx.state.narrowed_to is None or subject.always_allowed:
+        return True
+    rules = [parse_rule(text, ctx.workspace) for text in ctx.state.narrowed_to if text.strip()]
+    if any(rule.names(subject.tool) for rule in rules):
+        return True
+    needed = [touch for touch in touches if needs_cover(touch)]
+    return bool(needed) and all(any(rule.matches(touch) for rule in rules) for touch in needed)
 
 
 def _destroys(touch: Touch) -> bool:
