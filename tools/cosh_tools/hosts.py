@@ -141,6 +141,8 @@ class CellView:
     outputs: Sequence[Mapping[str, Any]] = ()
     """May be made into objects only when it is looked at."""
     metadata: Mapping[str, Any] = field(default_factory=dict)
+    output_bytes: int = 0
+    """About how many bytes the outputs are, where they were not asked for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,8 +193,8 @@ class CellReport:
 class NotebookHost(Protocol):
     """The notebooks that can be read and edited: the open ones live, the others on disk."""
 
-    async def read(self, path: Path) -> NotebookView:
-        """All cells with outputs."""
+    async def read(self, path: Path, outputs: Sequence[str] | None = None) -> NotebookView:
+        """All cells, with the outputs of those that `outputs` names (None: of all)."""
         ...
 
     async def apply(self, path: Path, edits: Sequence[CellEdit], ctx: ToolContext) -> Sequence[CellReport]:
@@ -211,8 +213,9 @@ class NotebookHost(Protocol):
 class NoNotebook:
     """There is no notebook host: say so."""
 
-    async def read(self, path: Path) -> NotebookView:
+    async def read(self, path: Path, outputs: Sequence[str] | None = None) -> NotebookView:
         """Say that no notebook host is here."""
+        del outputs
         raise ToolError(f"{path} cannot be read as a notebook here: this session has no notebook host.")
 
     async def apply(self, path: Path, edits: Sequence[CellEdit], ctx: ToolContext) -> Sequence[CellReport]:

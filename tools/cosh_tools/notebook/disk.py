@@ -8,7 +8,7 @@ import os
 import tempfile
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -43,11 +43,12 @@ class DiskNotebooks:
     """A NotebookHost over closed files. `mark` gives the provenance of cells that the agent writes."""
 
     mark: Callable[[], Mapping[str, Any]] = dict
-    note: str = ""
-    """What is added to each report of an edit that landed, e.g. that an open tab needs a reload."""
+    note: str = " Written on disk; reload if a tab shows it."
+    """What is added to the last report of a call that wrote."""
 
-    async def read(self, path: Path) -> NotebookView:
+    async def read(self, path: Path, outputs: Sequence[str] | None = None) -> NotebookView:
         """All cells as last saved; outputs are parsed when they are looked at."""
+        del outputs
         return await asyncio.to_thread(read_view, path)
 
     async def apply(self, path: Path, edits: Sequence[CellEdit], ctx: ToolContext) -> Sequence[CellReport]:
@@ -86,17 +87,17 @@ def edit_file(
     for _ in range(_TRIES):
         text, stamp = load(real, path.name)
         draft = Draft.of(verify(text, path.name))
-        reports = apply(draft, edits, config, mark, note)
+        reports = apply(draft, edits, config, mark)
         if not draft.changed:
             return reports
         with contextlib.suppress(ChangedMeanwhile):
             write(real, draft.parts(), stamp)
-            return reports
+            return _noted(reports, note)
     raise ToolError(f"{path.name} is being written by another process again and again; nothing was changed. Try later.")
 
 
 def apply(
-    draft: Draft, edits: Sequence[CellEdit], config: Mapping[str, Any], mark: Mapping[str, Any], note: str = ""
+    draft: Draft, edits: Sequence[CellEdit], config: Mapping[str, Any], mark: Mapping[str, Any]
 ) -> list[CellReport]:
     """Apply steps to a draft in order; each is reported for itself."""
     names = Names([piece.id for piece in draft.was])
@@ -108,7 +109,7 @@ def apply(
     for edit in edits:
         try:
             check_shape(edit)
-            reports.append(_step(draft, names, edit, config, mark, note, ours, last))
+            reports.append(_step(draft, names, edit, config, mark, ours, last))
         except Refusal as refusal:
             reports.append(refused(edit, str(refusal)))
     return reports
@@ -178,7 +179,6 @@ def _step(
     edit: CellEdit,
     config: Mapping[str, Any],
     mark: Mapping[str, Any],
-    note: str,
     ours: set[int],
     last: dict[str, Piece],
 ) -> CellReport:
@@ -189,7 +189,7 @@ def _step(
         if edit.after:
             last[edit.after] = piece
         ours.add(id(piece))
-        return _landed(draft, edit, piece, note, new=text)
+        return _landed(draft, edit, piece, new=text)
     piece = draft.was[names.index(edit.cell or "")]
     at = draft.index(piece)
     if at is None:
@@ -204,19 +204,19 @@ def _step(
             if _breaks_with_cr(old):
                 source = source.replace("\r\n", "\n").replace("\n", "\r\n")
             check_magic(kind, source, config)
-            note = (" Its old outputs were cleared." if _has_outputs(draft, piece) and source != old else "") + note
+            note = " Its old outputs were cleared." if _has_outputs(draft, piece) and source != old else ""
             draft.replace(piece, source, kind, provenance(mark, source))
             ours.add(id(piece))
-            return _landed(draft, edit, piece, note, old=old, new=source)
+            return _landed(draft, edit, piece, old=old, new=source, note=note)
         case "move":
             target = _place(draft, names, edit, last)
             draft.move(piece, target - 1 if target > at else target)
-            return _landed(draft, edit, piece, note, old=old, new=old)
+            return _landed(draft, edit, piece, old=old, new=old)
         case "delete":
             name = draft.name(at)
             draft.delete(piece)
             around = (draft.name(at - 1) if at else None, draft.name(at) if at < len(draft.pieces) else None)
-            return landed(edit, name, at, around, count=len(draft.pieces), kind=piece.type, old=old, note=note)
+            return landed(edit, name, at, around, count=len(draft.pieces), kind=piece.type, old=old)
 
 
 def _place(draft: Draft, names: Names, edit: CellEdit, last: Mapping[str, Piece]) -> int:
@@ -233,11 +233,17 @@ def _place(draft: Draft, names: Names, edit: CellEdit, last: Mapping[str, Piece]
     return at + 1 if edit.after else at
 
 
-def _landed(draft: Draft, edit: CellEdit, piece: Piece, note: str, *, old: str = "", new: str = "") -> CellReport:
+def _landed(draft: Draft, edit: CellEdit, piece: Piece, *, old: str = "", new: str = "", note: str = "") -> CellReport:
     at = draft.pieces.index(piece)
     count = len(draft.pieces)
     around = (draft.name(at - 1) if at else None, draft.name(at + 1) if at + 1 < count else None)
     return landed(edit, draft.name(at), at, around, count=count, kind=piece.type, old=old, new=new, note=note)
+
+
+def _noted(reports: list[CellReport], note: str) -> list[CellReport]:
+    last = max(at for at, report in enumerate(reports) if report.status == "landed")
+    reports[last] = replace(reports[last], text=reports[last].text + note)
+    return reports
 
 
 def _has_outputs(draft: Draft, piece: Piece) -> bool:
