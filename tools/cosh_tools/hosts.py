@@ -673,6 +673,8 @@ class HookVerdict:
     input: Mapping[str, Any] | None = None
     context: str = ""
     """Text that is added to the result for the model."""
+    stop: bool = False
+    """Whether the turn ends with this call."""
 
 
 class HookHost(Protocol):

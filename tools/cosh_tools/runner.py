@@ -127,6 +127,7 @@ class Runner:
         match verdict:
             case Stopped(reason=reason, by=by, ends_turn=ends):
                 said = f"{by}: {reason}" if by else reason
+                ends = ends or hooks.stop
                 return NotRun(call, ToolResult.error(_denied(reason, by)), said, ends, tool.target(given, ctx))
             case Done(result=result, by=by):
                 return NotRun(call, result, f"run by {by}", target=tool.target(given, ctx))
