@@ -1,0 +1,107 @@
+"""From the flags to an agent: workspace, settings, tools, rules, mode and session."""
+
+from __future__ import annotations
+
+import os
+import re
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from cosh_nb import prompt as prompts
+from cosh_nb import settings as settings_
+from cosh_nb.agent import EVERY_TURN, Agent, FrontEnd
+from cosh_nb.errors import UsageError
+from cosh_nb.session import Session, sessions
+from cosh_nb.settings import Settings
+from cosh_tools.kinds import PermissionMode
+from cosh_tools.policy.rules import BadRule, Rule, Rules, parse_rule, split_rules
+from cosh_tools.registry import EVIDENCE, ToolRegistry, load
+
+if TYPE_CHECKING:
+    from cosh_nb.headless.flags import Flags
+
+
+class UnknownTools(UsageError):
+    """--tools names what is not there."""
+
+
+def agent(flags: Flags, front: FrontEnd, settings: Settings) -> Agent:
+    """The agent of this process. Raises UsageError, SettingsError or SessionError."""
+    usual = PermissionMode.DEFAULT if flags.toolset == "claude" else PermissionMode.BALANCED
+    return Agent(
+        flags.cwd,
+        settings,
+        front,
+        registry=registry(flags),
+        toolset=flags.toolset,
+        mode=flags.mode or settings.mode(usual),
+        session=session(flags),
+        rules=rules(settings.rules, allow(flags.allowed, flags.cwd), allow(flags.disallowed, flags.cwd)),
+        max_turns=flags.max_turns or EVERY_TURN,
+        system=system(flags, settings),
+    )
+
+
+def settings(flags: Flags) -> Settings:
+    """The settings in force. `--bare` reads no file at all."""
+    found = Settings(flags.cwd, env=dict(os.environ)) if flags.bare else settings_.load(flags.cwd)
+    roots = tuple(flags.cwd / Path(folder).expanduser() for folder in flags.add_dirs)
+    return replace(found, extra_roots=(*found.extra_roots, *roots))
+
+
+def registry(flags: Flags) -> ToolRegistry:
+    """The declared tools. Raises UnknownTools."""
+    if flags.toolset == "cosh":
+        found = ToolRegistry.with_defaults(shell_evidence=flags.evidence)
+    else:
+        found = ToolRegistry.for_claude()
+        if flags.evidence:
+            found.add(load(next(iter(EVIDENCE))))
+    if flags.tools is None:
+        return found
+    unknown = sorted(name for name in flags.tools if found.find(name) is None and not name.startswith("mcp__"))
+    if unknown:
+        raise UnknownTools(f"There is no tool {', '.join(unknown)}. The tools are: {', '.join(found.names())}.")
+    return found.only(flags.tools)
+
+
+def rules(base: Rules, allowed: tuple[Rule, ...], denied: tuple[Rule, ...]) -> Rules:
+    """The settings' rules and those of the command line."""
+    return Rules((*base.deny, *denied), base.ask, (*base.allow, *allowed))
+
+
+def allow(text: str, root: Path) -> tuple[Rule, ...]:
+    """The rules of a comma list. Raises UsageError for what is not a rule."""
+    try:
+        return tuple(parse_rule(rule, root) for rule in split_rules(text))
+    except BadRule as error:
+        raise UsageError(str(error)) from None
+
+
+def session(flags: Flags) -> Session:
+    """A new session, or a stored one. Raises SessionError."""
+    if flags.resume is None and not flags.latest:
+        if flags.session_id is not None and not re.fullmatch(r"[A-Za-z0-9_-]{1,64}", flags.session_id):
+            raise UsageError("--session-id takes letters, digits, dashes and underscores, at most 64.")
+        return Session.new(flags.cwd, persist=flags.persist, session_id=flags.session_id)
+    if flags.resume is None:
+        stored = sessions(flags.cwd)
+        if not stored:
+            return Session.new(flags.cwd, persist=flags.persist, session_id=flags.session_id)
+        found = Session.resume(flags.cwd, stored[0].id)
+    else:
+        found = Session.resume(flags.cwd, flags.resume)
+    if not flags.fork:
+        return found
+    copy = found.fork()
+    found.close()
+    return copy
+
+
+def system(flags: Flags, settings: Settings) -> str | None:
+    """Another system prompt, or the usual one with an appendix; None for the usual one."""
+    if not flags.append_system:
+        return flags.system
+    usual = flags.system or prompts.stable(flags.cwd, notebook=False, trusted=settings.trusted)
+    return f"{usual}\n\n{flags.append_system}"
