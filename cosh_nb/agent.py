@@ -6,7 +6,7 @@ import asyncio
 import contextlib
 import os
 from collections import deque
-from collections.abc import AsyncIterator, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from pathlib import Path
@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING, Any
 
 from cosh_nb import prompt as prompts
 from cosh_nb.catalogue import DeclaredTools
+from cosh_nb.command_hooks import CommandHooks, Hook, configured
 from cosh_nb.cost import Costs
 from cosh_nb.errors import CoshError
 from cosh_nb.events import ApprovalAnswered, ApprovalAsked, Event, Notice, TurnEnded, Usage
-from cosh_nb.hooks import NoTurnHooks, TurnHooks
 from cosh_nb.loop import Emit, Turn, run_turn
 from cosh_nb.messages import Block, Message, user
 from cosh_nb.paths import data_folder
@@ -86,21 +86,27 @@ class Agent:
         session: Session | None = None,
         rules: Rules | None = None,
         provider: Provider | None = None,
-        hooks: hosts.HookHost | None = None,
-        turn_hooks: TurnHooks | None = None,
+        hooks: Sequence[Hook] | None = None,
         max_turns: int = EVERY_TURN,
         system: str | None = None,
     ) -> None:
         self.workspace = Path(os.path.realpath(workspace))
         self.settings = settings
         self.front = front
+        self.problems = list(settings.problems)
+        """What could not be read or used, a sentence each."""
         self.session = session or Session.new(self.workspace)
         self.registry = registry or ToolRegistry.for_notebook()
         self.catalogue = DeclaredTools(self.registry)
         self.costs = Costs()
         self.jobs = Jobs()
         self.max_turns = max_turns
-        self.turn_hooks = turn_hooks or NoTurnHooks()
+        if hooks is None:
+            hooks, problems = configured(settings.values.get("hooks") or {}, "the settings")
+            self.problems.extend(problems)
+        self.hooks = CommandHooks(
+            hooks, self.workspace, self.session.id, self.session.file, mode=lambda: self.state.permission_mode.value
+        )
         self.provider = provider
         self.choice: Choice | None = None
         self._system = system
@@ -108,12 +114,13 @@ class Agent:
         self._running: asyncio.Task[TurnEnded] | None = None
         self._one_at_a_time = asyncio.Lock()
         self._typed_on: deque[str] = deque()
+        self._notices: set[asyncio.Task[Any]] = set()
         self._stable: tuple[tuple[Any, ...], str] | None = None
         self.skills = Skills(self.workspace, settings.trusted, session_id=self.session.id)
         grants = GrantStore(data_folder() / "grants.json", self.workspace)
         self.gate = Gate(rules or settings.rules, grants)
         self.state = SessionState(self.workspace, self.workspace, mode, list(settings.extra_roots))
-        self.ctx = self._context(toolset, hooks or hosts.NoHooks())
+        self.ctx = self._context(toolset)
         self.runner = Runner(self.registry, self.ctx, self.gate, FileLocks())
 
     # -- turns -----------------------------------------------------------------------------------------------
@@ -174,9 +181,8 @@ class Agent:
             tell(event)
 
         provider = await self._provider_for(options, emit)
-        self.gate.watch = lambda request, answer: emit(
-            ApprovalAsked(request) if answer is None else ApprovalAnswered(request, answer)
-        )
+        self.hooks.tell = emit
+        self.gate.watch = self._watch(emit)
         turn = Turn(
             provider=provider,
             runner=self.runner,
@@ -185,7 +191,7 @@ class Agent:
             emit=emit,
             price=self.costs.count,
             pending=self._pending,
-            hooks=self.turn_hooks,
+            hooks=self.hooks,
             max_turns=options.max_turns or self.max_turns,
         )
         self._running = asyncio.create_task(run_turn(turn, user(text, options.media), self.session.turns + 1))
@@ -243,6 +249,7 @@ class Agent:
     async def close(self) -> None:
         """End jobs, connections and the session."""
         self.interrupt()
+        await self.hooks.fire("SessionEnd", {"reason": "other"})
         await self.jobs.close()
         if self.provider is not None:
             await self.provider.close()
@@ -250,7 +257,7 @@ class Agent:
 
     # -- parts ------------------------------------------------------------------------------------------------
 
-    def _context(self, toolset: str, hooks: hosts.HookHost) -> ToolContext:
+    def _context(self, toolset: str) -> ToolContext:
         front = self.front
         self._read_state = hosts.MemoryReadState(self.session.load("read_state"))
         return ToolContext(
@@ -270,7 +277,7 @@ class Agent:
             read_state=self._read_state,
             catalogue=self.catalogue,
             settings=UserSettings(self.settings),
-            hooks=hooks,
+            hooks=self.hooks,
             skills=self.skills,
             tasks=self.session,
             spill=Spill(self.session.id),
@@ -331,6 +338,24 @@ class Agent:
         )
         answers = await self.front.ask.ask([question])
         return answers is not None and list(answers[0]) == ["Use it"]
+
+    def _watch(self, emit: Emit) -> Callable[[hosts.ApprovalRequest, hosts.ApprovalAnswer | None], None]:
+        """Tells of questions and answers; a question is also what Notification hooks are for."""
+
+        def watch(request: hosts.ApprovalRequest, answer: hosts.ApprovalAnswer | None) -> None:
+            if answer is not None:
+                emit(ApprovalAnswered(request, answer))
+                return
+            emit(ApprovalAsked(request))
+            message = f"cosh needs your approval to use {request.call.name}"
+            self._notify({"message": message, "notification_type": "permission_prompt"})
+
+        return watch
+
+    def _notify(self, facts: Mapping[str, Any]) -> None:
+        task = asyncio.get_running_loop().create_task(self.hooks.fire("Notification", facts))
+        self._notices.add(task)
+        task.add_done_callback(self._notices.discard)
 
     def _pending(self) -> list[str]:
         texts = [f"[The user adds:] {text}" for text in self._typed_on]

@@ -65,7 +65,18 @@ async def tools(desk: Desk, arguments: str) -> str:
 async def cost(desk: Desk, arguments: str) -> str:
     """Tokens and dollars, per model."""
     del arguments
-    return desk.agent.costs.table()
+    rows = desk.agent.costs.table()
+    if not rows:
+        return "Nothing was asked of a model yet."
+    lines = ["| model | answers | input | cached | output | cost |", "|---|--:|--:|--:|--:|--:|"]
+    for row in rows:
+        usage, dollars = row.usage, "not known" if row.dollars is None else f"${row.dollars:.4f}"
+        cached = f"{usage.cache_read:,}"
+        asked = f"{usage.input + usage.cache_write:,}"
+        lines.append(f"| `{row.model}` | {row.answers} | {asked} | {cached} | {usage.output:,} | {dollars} |")
+    total = desk.agent.costs.total()
+    known = f"${total:.4f} in all" if total is not None else "The price of a model is not known, so there is no sum"
+    return "\n".join(lines) + f"\n\n{known}."
 
 
 async def version(desk: Desk, arguments: str) -> str:
