@@ -7,7 +7,7 @@ import contextlib
 import os
 import tempfile
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -31,7 +31,8 @@ from cosh_tools.results import ToolError
 if TYPE_CHECKING:
     from cosh_tools.context import ToolContext
 
-_TRIES = 5
+_TRIES = 20
+_PATIENCE = 2.0
 
 
 class ChangedMeanwhile(Exception):
@@ -152,9 +153,10 @@ def write(real: Path, parts: Sequence[bytes | memoryview], stamp: tuple[int, int
             with contextlib.suppress(PermissionError):
                 os.fchown(file.fileno(), was.st_uid, was.st_gid)
             os.fsync(file.fileno())
-        if _stamp(real.stat()) != stamp:
-            raise ChangedMeanwhile
-        Path(temporary).replace(real)
+        with _alone(real):
+            if _stamp(real.stat()) != stamp:
+                raise ChangedMeanwhile
+            Path(temporary).replace(real)
         temporary = ""
     except OSError as error:
         raise ToolError(f"{real.name} was not changed: it cannot be written ({error.strerror}).") from None
@@ -162,6 +164,33 @@ def write(real: Path, parts: Sequence[bytes | memoryview], stamp: tuple[int, int
         if temporary:
             with contextlib.suppress(OSError):
                 Path(temporary).unlink()
+
+
+@contextlib.contextmanager
+def _alone(real: Path) -> Iterator[None]:
+    """Hold the file's own lock while it is compared and exchanged, so that two of us never undo each other.
+
+    The lock belongs to the file that is replaced: whoever waited for it finds another file there and reads again.
+    """
+    try:
+        import fcntl
+    except ImportError:
+        yield
+        return
+    with real.open("rb") as file:
+        end = time.monotonic() + _PATIENCE
+        while True:
+            try:
+                fcntl.flock(file.fileno(), fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                if time.monotonic() > end:
+                    raise ChangedMeanwhile from None
+                time.sleep(0.002)
+            except OSError:
+                break  # a file system without locks
+            else:
+                break
+        yield
 
 
 def spell(seconds: float) -> str:

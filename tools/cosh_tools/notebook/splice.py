@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import uuid
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -10,9 +9,6 @@ from typing import Any
 
 from cosh_tools.notebook.scan import CellText, NotebookText, members
 from cosh_tools.notebook.style import Style, restyle_list, style_of
-
-NUMBERED = re.compile(r"cell-(\d+)")
-"""The name of a cell by its position, for notebooks without ids."""
 
 
 @dataclass(eq=False, slots=True)

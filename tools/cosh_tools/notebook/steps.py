@@ -11,7 +11,7 @@ from typing import Any
 
 from cosh_tools.hosts import CellEdit, CellReport
 
-_NUMBERED = re.compile(r"cell-(\d+)")
+_NUMBERED = re.compile(r"(?:cell-)?(\d{1,6})")
 _MAGIC = re.compile(
     r"""(?:^|=)[ \t]*%{1,2}cosh\b | run_(?:cell|line)_magic\(\s*(?:magic_name\s*=\s*)?['"]cosh\b
         | \.magic\(\s*['"]%?cosh\b""",
@@ -45,9 +45,8 @@ class Names:
             at = int(number[1])
             if at < count:
                 return at
-            raise Refusal(
-                f"{ref} is out of range: the notebook has {count} cell{'s' * (count > 1)}, cell-0 to cell-{count - 1}."
-            )
+            cells = f"{count} cell{'s' * (count > 1)}"
+            raise Refusal(f"cell-{at} is out of range: the notebook has {cells}, cell-0 to cell-{count - 1}.")
         near = self.near(ref)
         raise Refusal(f"There is no cell {ref!r}. The nearest ids: {', '.join(near)}. Read the notebook for all.")
 
