@@ -86,8 +86,10 @@ async def test_what_it_raises_is_an_error_result(runner):
     "docstring",
     [
         "Does.\n\nArgs:\n    a: The first.\n    b (int): The second,\n        longer.\nReturns:\n    c: nothing",
-        "Does.\n\nParameters\n----------\na : str\n    The first.\nb : int\n    The second,\n    longer.\n\n"
-        "Returns\n-------\nc : x\n    n",
+        (
+            "Does.\n\nParameters\n----------\na : str\n    The first.\nb : int\n    The second,\n    longer.\n\n"
+            "Returns\n-------\nc : x\n    n"
+        ),
         "Does.\n\n:param a: The first.\n:param int b: The second, longer.",
     ],
 )
