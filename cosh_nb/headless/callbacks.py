@@ -2,180 +2,107 @@
 
 from __future__ import annotations
 
-import asyncio
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, get_args
 
+import orjson
+
+from cosh_nb.command_hooks import TIMEOUT, CommandHooks, Hook, HookEvent, Said
 from cosh_nb.headless.dialects.claude import HookCallback
 from cosh_nb.headless.questions import NotAnswered
-from cosh_tools.hosts import HookVerdict
-from cosh_tools.names import ALIASES, canonical
-from cosh_tools.results import ToolResult
 
 if TYPE_CHECKING:
     from cosh_nb.agent import Agent
     from cosh_nb.headless.dialects.base import Dialect
     from cosh_nb.headless.protocol import HookMatcher
     from cosh_nb.headless.questions import Questions
-    from cosh_tools.context import ToolContext
-    from cosh_tools.contract import ToolCall
 
-LIMIT = 60.0
-"""Seconds that a hook may take, unless it says otherwise."""
-_STRICTER = {"pass": 0, "ask": 1, "deny": 2}
+_EVENTS: Mapping[str, HookEvent] = {event: event for event in get_args(HookEvent)}
 
 
 @dataclass(frozen=True, slots=True)
-class _Said:
-    """What one hook answered. `failure` where it did not."""
+class Callback(Hook):
+    """A hook that the client runs when it is told its id."""
 
-    output: Mapping[str, Any]
-    failure: str = ""
-
-    @property
-    def about(self) -> Mapping[str, Any]:
-        found = self.output.get("hookSpecificOutput")
-        return found if isinstance(found, Mapping) else {}
-
-    @property
-    def context(self) -> str:
-        return str(self.about.get("additionalContext") or "")
-
-    @property
-    def blocks(self) -> str:
-        """Why it says no; empty where it does not."""
-        if self.failure:
-            return self.failure
-        if self.output.get("continue") is False:
-            return str(self.output.get("stopReason") or "a hook stopped it")
-        if self.output.get("decision") in ("block", "deny", "reject"):
-            return str(self.output.get("reason") or "no reason given")
-        return ""
+    id: str = ""
 
 
-class ClientHooks:
-    """The client's hooks after the configured ones (hosts.HookHost and hooks.TurnHooks)."""
+@dataclass
+class ClientHooks(CommandHooks):
+    """The configured hooks and the client's, under the same rules: they only tighten."""
 
-    def __init__(
-        self,
-        agent: Agent,
-        questions: Questions,
-        dialect: Dialect,
-        hooks: Mapping[str, Sequence[HookMatcher]],
-    ) -> None:
-        self._agent = agent
-        self._questions = questions
-        self._dialect = dialect
-        self._hooks = hooks
-        self._calls_before = agent.ctx.hooks
-        self._turns_before = agent.turn_hooks
+    questions: Questions | None = None
+    dialect: Dialect | None = None
 
-    def install(self) -> None:
-        """From the next call on."""
-        self._agent.ctx = self._agent.ctx.with_(hooks=self)
-        self._agent.runner.ctx = self._agent.ctx
-        self._agent.turn_hooks = self
-
-    async def before(self, call: ToolCall, ctx: ToolContext) -> HookVerdict:
-        """PreToolUse."""
-        verdict = await self._calls_before.before(call, ctx)
-        given = dict(verdict.input if verdict.input is not None else call.input)
-        about = {"tool_name": call.name, "tool_input": given, "tool_use_id": call.id}
-        for said in await self._run("PreToolUse", about, call.name, call.id):
-            verdict = _tighter(verdict, said)
-        return verdict
-
-    async def after(self, call: ToolCall, result: ToolResult, ctx: ToolContext) -> ToolResult:
-        """PostToolUse, or PostToolUseFailure."""
-        result = await self._calls_before.after(call, result, ctx)
-        about: dict[str, Any] = {"tool_name": call.name, "tool_input": dict(call.input), "tool_use_id": call.id}
-        if result.is_error:
-            event, about["error"] = "PostToolUseFailure", result.content
-        else:
-            event, about["tool_response"] = "PostToolUse", {"content": result.content}
-        for said in await self._run(event, about, call.name, call.id):
-            if said.blocks:
-                result = ToolResult.error(f"Blocked by hook: {said.blocks}").with_metadata(result.metadata)
-            if said.context:
-                result = result.with_note(f"[Hook context] {said.context}")
-        return result
-
-    async def prompt(self, text: str) -> tuple[str, str]:
-        """UserPromptSubmit."""
-        blocked, context = await self._turns_before.prompt(text)
-        contexts = [context] if context else []
-        for said in await self._run("UserPromptSubmit", {"prompt": text}):
-            blocked = blocked or said.blocks
-            contexts += [said.context] if said.context else []
-        return blocked, "\n".join(contexts)
-
-    async def stop(self, text: str) -> str:
-        """Stop."""
-        revise = await self._turns_before.stop(text)
-        for said in await self._run("Stop", {"last_assistant_message": text, "stop_hook_active": False}):
-            if said.output.get("decision") == "block":
-                revise = revise or said.blocks
-        return revise
-
-    async def _run(self, event: str, about: Mapping[str, Any], tool: str = "", call: str | None = None) -> list[_Said]:
-        agent = self._agent
-        given = {
-            "hook_event_name": event,
-            "session_id": agent.session.id,
-            "transcript_path": str(agent.session.file or ""),
-            "cwd": str(agent.ctx.working_dir),
-            "permission_mode": agent.state.permission_mode.value,
-            **about,
-        }
-        matching = [matcher for matcher in self._hooks.get(event, ()) if _matches(matcher.matcher, tool)]
-        work = [self._ask(name, matcher, given, call) for matcher in matching for name in matcher.callbacks]
-        return list(await asyncio.gather(*work))
-
-    async def _ask(self, name: str, matcher: HookMatcher, given: Mapping[str, Any], call: str | None) -> _Said:
-        body = HookCallback(callback_id=name, input=dict(given), tool_use_id=call)
+    async def _run(self, hook: Hook, data: bytes, cwd: Path) -> Said:
+        if not isinstance(hook, Callback) or self.questions is None or self.dialect is None:
+            return await super()._run(hook, data, cwd)
+        dialect, given = self.dialect, orjson.loads(data)
+        body = HookCallback(callback_id=hook.id, input=given, tool_use_id=given.get("tool_use_id"))
         try:
-            envelope = await self._questions.request(
-                "hook", lambda request_id: self._dialect.request(request_id, body), matcher.timeout or LIMIT
+            envelope = await self.questions.request(
+                "hook", lambda request_id: dialect.request(request_id, body), hook.timeout
             )
         except NotAnswered as error:
-            return _failed(matcher, str(error))
+            return _failed(hook, f"gave no answer: {error}")
         if envelope.subtype == "error":
-            return _failed(matcher, envelope.error or "it failed")
-        return _Said(envelope.response.model_dump(exclude_unset=True) if envelope.response is not None else {})
+            return _failed(hook, f"failed: {envelope.error or 'no reason given'}")
+        return _read(hook, envelope.response.model_dump(exclude_unset=True) if envelope.response is not None else {})
 
 
-def _failed(matcher: HookMatcher, why: str) -> _Said:
-    return _Said({}, "" if matcher.on_failure == "continue" else f"The hook did not answer: {why}")
-
-
-def _tighter(verdict: HookVerdict, said: _Said) -> HookVerdict:
-    """The stricter of both words; a changed input and further context are kept."""
-    decision, reason = "pass", ""
-    if said.blocks:
-        decision, reason = "deny", said.blocks
-    elif (word := said.about.get("permissionDecision")) in ("deny", "ask"):
-        decision, reason = word, str(said.about.get("permissionDecisionReason") or "")
-    changed = said.about.get("updatedInput")
-    contexts = [text for text in (verdict.context, said.context) if text]
-    stricter = _STRICTER[decision] > _STRICTER[verdict.decision]
-    word_now: Any = decision if stricter else verdict.decision
-    return HookVerdict(
-        decision=word_now,
-        reason=reason if stricter else verdict.reason,
-        input=changed if isinstance(changed, Mapping) else verdict.input,
-        context="\n".join(contexts),
+def install(agent: Agent, questions: Questions, dialect: Dialect, given: Mapping[str, Sequence[HookMatcher]]) -> None:
+    """Let the client's hooks run beside the configured ones, in place of those it brought before."""
+    old = agent.hooks
+    kept = [hook for hook in old.hooks if not isinstance(hook, Callback)]
+    hooks = ClientHooks(
+        hooks=[*kept, *_callbacks(given)],
+        workspace=old.workspace,
+        session_id=old.session_id,
+        transcript=old.transcript,
+        mode=old.mode,
+        tell=old.tell,
+        questions=questions,
+        dialect=dialect,
     )
+    agent.hooks = hooks
+    agent.ctx = agent.ctx.with_(hooks=hooks)
+    agent.runner.ctx = agent.ctx
 
 
-def _matches(matcher: str | None, tool: str) -> bool:
-    """Whether a matcher speaks of a tool, under any of its names. None, empty and `*` speak of all."""
-    if not tool or matcher in (None, "", "*"):
-        return True
-    names = {tool, canonical(tool), *(alias for alias, name in ALIASES.items() if name == canonical(tool))}
-    try:
-        pattern = re.compile(matcher or "")
-    except re.error:
-        return matcher in names
-    return any(pattern.fullmatch(name) for name in names)
+def _callbacks(given: Mapping[str, Sequence[HookMatcher]]) -> list[Callback]:
+    """The hooks of the events that there are here; others never fire."""
+    return [
+        Callback(
+            event=_EVENTS[event],
+            command="",
+            matcher=matcher.matcher or "",
+            timeout=matcher.timeout or TIMEOUT,
+            fail_open=matcher.on_failure == "continue",
+            where="the client",
+            id=name,
+        )
+        for event, matchers in given.items()
+        if event in _EVENTS
+        for matcher in matchers
+        for name in matcher.callbacks
+    ]
+
+
+def _read(hook: Callback, output: Mapping[str, Any]) -> Said:
+    said = Said(hook, output=output)
+    word = said.specific.get("permissionDecision", output.get("decision"))
+    reason = str(said.specific.get("permissionDecisionReason") or output.get("reason") or "")
+    match word:
+        case "ask":
+            return Said(hook, "ask", reason, output)
+        case "block" | "deny" | "reject":
+            return Said(hook, "deny", reason, output)
+        case _:  # an allow lifts nothing
+            return said
+
+
+def _failed(hook: Callback, how: str) -> Said:
+    blocks = hook.event == "PreToolUse" and not hook.fail_open
+    return Said(hook, "deny" if blocks else "pass", how, failed=True)

@@ -11,7 +11,7 @@ import contextlib
 import signal
 import time
 from collections import deque
-from collections.abc import Awaitable, Callable, Coroutine, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, assert_never
@@ -20,36 +20,31 @@ from cosh_nb import __version__
 from cosh_nb import events as e
 from cosh_nb.agent import Agent, TurnOptions
 from cosh_nb.errors import CoshError, UsageError
-from cosh_nb.headless import assemble
 from cosh_nb.headless import protocol as p
+from cosh_nb.headless.control import BAD_INPUT, OK, Control
 from cosh_nb.headless.dialects.base import Dialect, Facts, Failure
-from cosh_nb.headless.inventory import Inventory
 from cosh_nb.headless.lend import Approver, ClientEvidence
-from cosh_nb.headless.outgoing import Line, RegistryResponseLine
+from cosh_nb.headless.outgoing import Line
 from cosh_nb.headless.questions import Questions
 from cosh_nb.loop import INTERRUPTED
 from cosh_tools.contract import ToolCall, ToolResult
-from cosh_tools.kinds import PermissionMode
 from cosh_tools.trim import trim
 
 if TYPE_CHECKING:
     from cosh_nb.headless.flags import Flags
     from cosh_nb.headless.writer import Writer
 
-OK, BAD_INPUT, BAD_ARGUMENTS, WRONG_VERSION, CLIENT_GONE = 0, 1, 2, 65, 74
-"""Exit codes. An end by a signal is 128 and its number."""
 WAITING = 64 << 20
 """Characters of requests that may wait for their turn."""
 
 
 @dataclass
 class _Request:
-    """A request of the person that waits for its turn."""
+    """A request of the person that waits for its turn. `prompt`: it came on the command line or as piped text."""
 
     line: p.UserLine
-    interrupted: bool = False
     prompt: bool = False
-    """Whether it came on the command line or as piped text."""
+    interrupted: bool = False
 
 
 @dataclass
@@ -63,17 +58,27 @@ class Host:
     """One process, one session. `run` ends with the exit code."""
 
     def __init__(
-        self, flags: Flags, agent: Agent, dialect: Dialect, writer: Writer, questions: Questions, lent: Lent
+        self,
+        flags: Flags,
+        agent: Agent,
+        dialect: Dialect,
+        writer: Writer,
+        questions: Questions,
+        approver: Approver,
+        evidence: ClientEvidence,
     ) -> None:
         self.flags = flags
         self.agent = agent
         self.dialect = dialect
         self.questions = questions
+        self.approver = approver
+        self.rules = agent.gate.rules
+        """The rules of the session; a turn starts with them."""
+        self.context = e.Usage()
+        """Tokens of the latest answer: how full the model's window is."""
         self._writer = writer
-        self._lent = lent
-        self._inventory = Inventory(agent)
-        self._rules = agent.gate.rules
-        self._allowed = flags.allowed
+        self._evidence = evidence
+        self._control = Control(self)
         self._queue: deque[_Request | _Change] = deque()
         self._size = 0
         self._news = asyncio.Event()
@@ -84,11 +89,8 @@ class Host:
         self._code: int | None = None
         self._failed = False
         self._declared: dict[str, ToolCall] = {}
-        self._context = e.Usage()
-        self._tasks: set[asyncio.Task[None]] = set()
-        client = lent.approver.client
-        client.on_mode = self._set_mode
-        client.trim = lambda result, call: trim(result, agent.ctx.toolset, call, agent.ctx.spill)
+        approver.client.on_mode = self._control.set_mode
+        approver.client.trim = lambda result, call: trim(result, agent.ctx.toolset, call, agent.ctx.spill)
 
     # -- what comes in -------------------------------------------------------------------------------------------
 
@@ -100,25 +102,16 @@ class Host:
             self._take(message)
 
     def prompt(self, text: str) -> None:
-        """A request in plain words, from the command line or a pipe."""
+        """The one request, from the command line or from a pipe that held nothing else: end when it is done."""
         line = p.UserLine(type="user", message=p.UserContent(content=text))
         self._enqueue(_Request(line, prompt=True))
-
-    def piped(self, text: str) -> None:
-        """The whole input was a request in plain words."""
-        self.prompt(text)
-        self.last()
-
-    def last(self) -> None:
-        """Nothing more is asked: end when what waits is done."""
-        self._over = True
-        self._news.set()
+        self._last()
 
     def end(self) -> None:
         """The client closed its input: what waits for an answer of it is over, what was asked before is finished."""
         if self.questions.end():
             self.interrupt()
-        self.last()
+        self._last()
 
     def interrupt(self) -> None:
         """End the turn that runs, or the one that is about to."""
@@ -139,18 +132,29 @@ class Host:
                 self.interrupt()
             self._news.set()
 
+    def between_turns(self, do: Callable[[], Awaitable[None]]) -> None:
+        """Do it when what was asked before is done."""
+        self._queue.append(_Change(do))
+        self._news.set()
+
+    def _last(self) -> None:
+        self._over = True
+        self._news.set()
+
     def _take(self, message: p.Incoming | p.BadLine) -> None:
         match message:
             case p.UserLine():
                 self._enqueue(_Request(message))
             case p.ControlRequestLine(request_id=request_id, request=request):
-                self._control(request_id, request)
+                self._control.take(request_id, request)
             case p.ControlResponseLine(response=response):
                 self.questions.answer(response)
             case p.ApprovalReceiptLine(request_id=request_id):
                 self.questions.receipt(request_id)
             case p.RegistryRequestLine():
-                self._registry(message)
+                answered = self._control.registry(message)
+                if self.flags.registry:
+                    self.stop(OK if answered else BAD_INPUT)
             case p.OtherLine():
                 pass
             case p.BadLine(why=why, request_id=request_id):
@@ -158,63 +162,19 @@ class Host:
             case _:
                 assert_never(message)
 
-    def _control(self, request_id: str, request: Any) -> None:
-        match request:
-            case p.Initialize():
-                self._initialize(request_id, request)
-            case p.Interrupt():
-                self.interrupt()
-                self._done(request_id, request.subtype)
-            case p.Shutdown():
-                self._done(request_id, request.subtype)
-                self.stop(OK)
-            case p.ConfigOverride(approval_mode=mode, allowed_tools=allowed):
-                self._override(request_id, mode, allowed)
-            case p.SetPermissionMode(mode=mode):
-                self._set_mode(mode)
-                self._done(request_id, request.subtype, {"mode": self.agent.state.permission_mode.value})
-            case p.SwitchModel(model=model):
-                self._later(request_id, request.subtype, lambda: self._switch(model))
-            case p.ReloadConfig():
-                self._later(request_id, request.subtype, self._reload)
-            case p.StopTask(task_id=task):
-                self._background(self._stop_task(request_id, task))
-            case p.Ask(subtype="mcp_status"):
-                self._done(request_id, request.subtype, {"mcpServers": self._servers()})
-            case p.Ask():
-                self._done(request_id, request.subtype, self._usage())
-            case p.ToggleMcp(server=server):
-                self._put(self.dialect.failed(request_id, f"There is no MCP server {server!r} to switch here."))
-            case p.RewindFiles():
-                self._put(self.dialect.failed(request_id, "Files cannot be taken back in a headless session."))
-            case _:
-                assert_never(request)
-
-    def _initialize(self, request_id: str, request: p.Initialize) -> None:
-        if request.protocol_version not in (None, p.PROTOCOL_VERSION):
-            why = f"The protocol version {request.protocol_version} is not spoken here; {p.PROTOCOL_VERSION} is."
-            self._put(self.dialect.failed(request_id, why))
-            self.stop(WRONG_VERSION)
-            return
-        if request.hooks:
-            from cosh_nb.headless.callbacks import ClientHooks  # only for clients that bring hooks
-
-            ClientHooks(self.agent, self.questions, self.dialect, request.hooks).install()
-        self._put(self.dialect.initialized(request_id, self.facts()))
-
     def _bad(self, why: str, request_id: str) -> None:
         if request_id and self.dialect.name == "claude":
-            self._put(self.dialect.failed(request_id, why))
+            self.put(self.dialect.failed(request_id, why))
         elif self._busy or self._queue:
-            self._put(self.dialect.ignored(why))
+            self.put(self.dialect.ignored(why))
         else:
             self._end_request(_nothing_ran(), Failure("InvalidJsonlInput", why))
             self.stop(BAD_INPUT)
 
     def _enqueue(self, request: _Request) -> None:
-        size = len(str(request.line.message.content))
+        size = _size(request)
         if self._size + size > WAITING:
-            self._end_request(_nothing_ran(), Failure("TooMuchWaiting", "Too much is waiting for its turn already."))
+            self._end_request(_nothing_ran(), Failure("too_much_waiting", "Too much is waiting for its turn already."))
             return
         self._size += size
         self._queue.append(request)
@@ -247,27 +207,29 @@ class Host:
         match item:
             case _Change(do=do):
                 await do()
-            case _Request(line=line):
-                self._size -= len(str(line.message.content))
-                self._lent.approver.client.timed_out = ""
-                self._interrupted = item.interrupted
-                ended, failure = _nothing_ran("interrupted"), None
-                if not item.interrupted:
-                    self._turn = asyncio.create_task(self._take_turn(line))
-                    with contextlib.suppress(asyncio.CancelledError):
-                        ended, failure = await self._turn
-                    self._turn = None
+            case _Request():
+                self._size -= _size(item)
+                ended, failure = await self._turn_of(item)
                 self._end_request(ended, failure)
-                if self._counts(item):
-                    self._failed = failure is not None or ended.reason not in ("done", "interrupted")
-                    if item.prompt:
-                        self._failed |= ended.reason == "interrupted"
+                if item.prompt or self.dialect.name == "claude":
+                    # Scripts look at the exit code of one request, and so does the SDK, which calls an interrupt none.
+                    fine = {"done"} if item.prompt else {"done", "interrupted"}
+                    self._failed = failure is not None or ended.reason not in fine
             case _:
                 assert_never(item)
 
-    def _counts(self, item: _Request) -> bool:
-        """Whether the exit code speaks of this request: scripts look at it, and so does the SDK."""
-        return item.prompt or self.dialect.name == "claude"
+    async def _turn_of(self, item: _Request) -> tuple[e.TurnEnded, Failure | None]:
+        self.approver.client.timed_out = ""
+        self._interrupted = item.interrupted
+        if item.interrupted:
+            return _nothing_ran("interrupted"), None
+        self._turn = asyncio.create_task(self._take_turn(item.line))
+        try:
+            return await self._turn
+        except asyncio.CancelledError:  # before its first step
+            return _nothing_ran("interrupted"), None
+        finally:
+            self._turn = None
 
     async def _take_turn(self, line: p.UserLine) -> tuple[e.TurnEnded, Failure | None]:
         started = time.monotonic()
@@ -276,21 +238,40 @@ class Host:
             if self.agent.provider is None:
                 await self.agent.use(self.flags.provider, self.flags.model)
         except CoshError as error:
-            code = getattr(error, "code", "turn_failed")
+            code = error.code if isinstance(error, BadRequest) else "turn_failed"
             return replace(_nothing_ran(), seconds=time.monotonic() - started), Failure(code, str(error))
-        self._put(self.dialect.turn_begins(self.facts(), line))
-        self.agent.gate.rules = self._rules
+        self.put(self.dialect.turn_begins(self.facts(), line))
+        self.agent.gate.rules = self.rules
         ended = await self.agent.run(text, self._emit, options)
         for call in list(self._declared.values()):
             self._emit(e.ToolFinished(call, ToolResult.error(INTERRUPTED), call.name, "", 0.0, False, "interrupted"))
-        late = self._lent.approver.client.timed_out
+        late = self.approver.client.timed_out
         return ended, Failure("ApprovalTimeout", late) if late else None
 
+    def _emit(self, event: e.Event) -> None:
+        """Draw an event; each declared call is answered once."""
+        match event:
+            case e.ToolUseEnd(id=call, name=name, input=given):
+                self._declared[call] = ToolCall(call, name, given or {})
+                if name == "cosh_shell_evidence":
+                    self._evidence.calls[call] = None
+            case e.ToolFinished(call=call):
+                self._evidence.calls.pop(call.id, None)
+                if self._declared.pop(call.id, None) is None:
+                    return
+            case e.MessageDone(usage=usage):
+                self.context = usage
+            case _:
+                pass
+        self.put(self.dialect.event(event, self.facts()))
+
+    # -- the request itself ----------------------------------------------------------------------------------------
+
     def _read(self, line: p.UserLine) -> tuple[str, TurnOptions]:
-        """The text and the attachments of a request. Raises UsageError with its code."""
+        """The text and the attachments of a request. Raises BadRequest."""
         given = line.session_id
         if self.dialect.name == "cosh" and given not in (None, "", "default", self.agent.session.id):
-            raise BadRequest("foreign_session", f"This is the session {self.agent.session.id}, not {given}.")
+            raise BadRequest("foreign_session", f"This is the session {self.agent.session.id}, not {given!r:.80}.")
         text, media = _content(line.message.content)
         if not text.strip() and not media:
             raise BadRequest("empty_request", "The message holds no words. Say what is wanted.")
@@ -304,101 +285,13 @@ class Host:
         if context.cwd is not None:
             folder = Path(context.cwd).expanduser()
             if not folder.is_dir():
-                raise BadRequest("bad_shell_context", f"shell_context.cwd is {context.cwd}, which is no folder.")
+                raise BadRequest("bad_shell_context", f"shell_context.cwd is {context.cwd!r:.200}, which is no folder.")
             self.agent.ctx.working_dir = folder.absolute()
         env = self.agent.ctx.config.get("env")
         if isinstance(env, dict):
             env.update(context.env)
 
-    def _emit(self, event: e.Event) -> None:
-        """Draw an event; each declared call is answered once."""
-        match event:
-            case e.ToolUseEnd(id=call, name=name, input=given):
-                self._declared[call] = ToolCall(call, name, given or {})
-                if name == "cosh_shell_evidence":
-                    self._lent.evidence.calls[call] = None
-            case e.ToolFinished(call=call):
-                self._lent.evidence.calls.pop(call.id, None)
-                if self._declared.pop(call.id, None) is None:
-                    return
-            case e.MessageDone(usage=usage):
-                self._context = usage
-            case _:
-                pass
-        self._put(self.dialect.event(event, self.facts()))
-
-    def _end_request(self, ended: e.TurnEnded, failure: Failure | None) -> None:
-        self._put([self.dialect.result(ended, self.facts(), failure)])
-
-    # -- what a client changes -------------------------------------------------------------------------------------
-
-    def _override(self, request_id: str, mode: PermissionMode | str | None, allowed: list[str] | None) -> None:
-        if allowed is not None:
-            try:
-                assemble.allow(",".join(allowed), self.agent.workspace)
-            except UsageError as error:
-                self._put(self.dialect.failed(request_id, str(error)))
-                return
-            self._allowed = ",".join(allowed)
-            self._apply_rules()
-        if mode is not None:
-            self._set_mode(mode)
-        self._done(request_id, "config_override")
-
-    def _set_mode(self, mode: PermissionMode | str) -> None:
-        if self.flags.client_asks:
-            self._lent.approver.silent = "the mode dontAsk asks nobody" if mode == p.DONT_ASK else ""
-        self.agent.set_mode(PermissionMode.DEFAULT if mode == p.DONT_ASK else PermissionMode(mode))
-
-    def _apply_rules(self) -> None:
-        root = self.agent.workspace
-        self._rules = assemble.rules(
-            self.agent.settings.rules,
-            assemble.allow(self._allowed, root),
-            assemble.allow(self.flags.disallowed, root),
-        )
-        self.agent.gate.rules = self._rules
-
-    def _later(self, request_id: str, subtype: str, do: Callable[[], Awaitable[dict[str, Any]]]) -> None:
-        """Change something between two turns, and say so then."""
-
-        async def change() -> None:
-            try:
-                body = await do()
-            except CoshError as error:
-                self._put(self.dialect.failed(request_id, str(error)))
-            else:
-                self._done(request_id, subtype, body)
-
-        self._queue.append(_Change(change))
-        self._news.set()
-
-    async def _switch(self, model: str | None) -> dict[str, Any]:
-        await self.agent.use(self.flags.provider, model or self.flags.model)
-        return {}
-
-    async def _reload(self) -> dict[str, Any]:
-        self.agent.settings = await asyncio.to_thread(assemble.settings, self.flags)
-        self.agent.state.extra_roots[:] = self.agent.settings.extra_roots
-        self._apply_rules()
-        return {"problems": list(self.agent.settings.problems)}
-
-    async def _stop_task(self, request_id: str, task: str) -> None:
-        if await self.agent.jobs.stop(task):
-            self._done(request_id, "stop_task")
-        else:
-            self._put(self.dialect.failed(request_id, f"No background task {task!r} is running."))
-
-    def _registry(self, asked: p.RegistryRequestLine) -> None:
-        try:
-            line = RegistryResponseLine(request_id=asked.request_id, success=True, data=self._inventory.answer(asked))
-        except CoshError as error:
-            line = RegistryResponseLine(request_id=asked.request_id, success=False, error=str(error))
-        self._put([line])
-        if self.flags.registry:
-            self.stop(OK if line.success else BAD_INPUT)
-
-    # -- parts -------------------------------------------------------------------------------------------------------
+    # -- what goes out -----------------------------------------------------------------------------------------------
 
     def facts(self) -> Facts:
         """What the session is now."""
@@ -414,46 +307,19 @@ class Host:
             version=__version__,
         )
 
-    def _usage(self) -> dict[str, Any]:
-        from cosh_nb.cost import context_window  # prices and windows are read where they are asked for
-
-        model = self.facts().model
-        used, window = self._context.total, context_window(model)
-        percent = round(100 * used / window, 1) if window else 0.0
-        return {
-            "categories": [{"name": "Messages", "tokens": used, "color": "blue"}],
-            "totalTokens": used,
-            "maxTokens": window,
-            "percentage": percent,
-            "model": model,
-            "mcpTools": [],
-            "memoryFiles": [],
-            "agents": [],
-        }
-
-    def _servers(self) -> list[dict[str, Any]]:
-        asked = p.RegistryRequestLine(type="registry_request", request_id="", domain="mcp", action="list")
-        return [
-            {"name": row["name"], "status": "connected", "tools": [{"name": name} for name in row["tools"]]}
-            for row in self._inventory.answer(asked)["servers"]
-        ]
-
-    def _done(self, request_id: str, what: str, body: dict[str, Any] | None = None) -> None:
-        self._put(self.dialect.done(request_id, what, body or {}, self.facts()))
-
-    def _put(self, lines: Iterable[Line]) -> None:
+    def put(self, lines: Iterable[Line]) -> None:
+        """Send lines to the client, in this order."""
         for line in lines:
             self._writer.put(line.wire())
 
-    def _background(self, work: Coroutine[Any, Any, None]) -> None:
-        task = asyncio.get_running_loop().create_task(work)
-        self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
+    def _end_request(self, ended: e.TurnEnded, failure: Failure | None) -> None:
+        self.put([self.dialect.result(ended, self.facts(), failure)])
 
     def _signals(self) -> None:
         loop = asyncio.get_running_loop()
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-            loop.add_signal_handler(number, self.stop, 128 + number)
+            with contextlib.suppress(NotImplementedError, RuntimeError):  # not on the main thread, or not on POSIX
+                loop.add_signal_handler(number, self.stop, 128 + number)
 
 
 class BadRequest(UsageError):
@@ -464,16 +330,13 @@ class BadRequest(UsageError):
         self.code = code
 
 
-@dataclass
-class Lent:
-    """What the client lends, as the host needs it."""
-
-    approver: Approver
-    evidence: ClientEvidence
-
-
 def _nothing_ran(reason: e.TurnEnd = "error") -> e.TurnEnded:
     return e.TurnEnded(reason, e.Usage(), 0.0)
+
+
+def _size(request: _Request) -> int:
+    content = request.line.message.content
+    return len(content) if isinstance(content, str) else sum(len(str(block)) for block in content)
 
 
 def _content(content: str | list[dict[str, Any]]) -> tuple[str, list[dict[str, Any]]]:
@@ -488,6 +351,7 @@ def _content(content: str | list[dict[str, Any]]) -> tuple[str, list[dict[str, A
             case {"type": "image" | "document", "source": dict()}:
                 media.append(block)
             case _:
-                kind = str(block.get("type"))[:40]
-                raise BadRequest("bad_content", f"A content block of type {kind!r} cannot be part of a request.")
+                raise BadRequest(
+                    "bad_content", f"A content block of type {block.get('type')!r:.40} cannot be part of a request."
+                )
     return "\n\n".join(texts), media

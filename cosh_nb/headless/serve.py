@@ -19,7 +19,8 @@ if TYPE_CHECKING:
     from cosh_nb.agent import Agent
     from cosh_nb.headless.dialects.base import Dialect
     from cosh_nb.headless.flags import Flags
-    from cosh_nb.headless.host import Host, Lent
+    from cosh_nb.headless.host import Host
+    from cosh_nb.headless.lend import Approver, ClientEvidence
     from cosh_nb.headless.questions import Questions
 
 PATIENCE = 5.0
@@ -60,13 +61,13 @@ async def _serve(flags: Flags, out: int) -> int:
     dialect = _dialect(flags)
     code = BAD_INPUT
     try:
-        agent, questions, lent = _assemble(flags, dialect, writer)
+        agent, questions, approver, evidence = _assemble(flags, dialect, writer)
     except (CoshError, ValueError) as error:
         code = _refuse(dialect, writer, error)
     else:
         from cosh_nb.headless.host import Host  # it needs the agent, which may not start
 
-        host = Host(flags, agent, dialect, writer, questions, lent)
+        host = Host(flags, agent, dialect, writer, questions, approver, evidence)
         hosts.append(host)
         try:
             code = await _work(flags, host, writer)
@@ -84,18 +85,16 @@ async def _work(flags: Flags, host: Host, writer: Writer) -> int:
         await host.agent.use(flags.provider, flags.model)
     if flags.prompt is not None:
         host.prompt(flags.prompt)
-        host.last()
     reader = Reader(0, host.take, host.end)
-    reader.start("stream-json" if flags.prompt is not None else flags.input_format, host.piped)
+    reader.start("stream-json" if flags.prompt is not None else flags.input_format, host.prompt)
     if writer.gone:
         return CLIENT_GONE
     return await host.run()
 
 
-def _assemble(flags: Flags, dialect: Dialect, writer: Writer) -> tuple[Agent, Questions, Lent]:
+def _assemble(flags: Flags, dialect: Dialect, writer: Writer) -> tuple[Agent, Questions, Approver, ClientEvidence]:
     from cosh_nb.agent import FrontEnd
     from cosh_nb.headless import assemble
-    from cosh_nb.headless.host import Lent
     from cosh_nb.headless.lend import Approver, ClientApprover, ClientAsk, ClientEvidence
     from cosh_nb.headless.questions import Questions
     from cosh_tools.hosts import NoAsk
@@ -113,10 +112,11 @@ def _assemble(flags: Flags, dialect: Dialect, writer: Writer) -> tuple[Agent, Qu
     ask = ClientAsk(dialect, questions) if flags.client_asks else NoAsk()
     front = FrontEnd(permission_handler=approver, ask=ask, evidence=evidence)
     settings = assemble.settings(flags)
-    flags_.say(settings.problems)
     if settings.ignored:
         flags_.say([f"This folder is not trusted, so this is ignored: {'; '.join(settings.ignored)}."])
-    return assemble.agent(flags, front, settings), questions, Lent(approver, evidence)
+    agent = assemble.agent(flags, front, settings)
+    flags_.say(agent.problems)
+    return agent, questions, approver, evidence
 
 
 def _dialect(flags: Flags) -> Dialect:
