@@ -219,6 +219,7 @@ class Agent:
                 self.state.permission_mode.value,
                 now,
                 trusted=self.settings.trusted,
+                extra=f"Notebook: {notebook}" if (notebook := self.front.notebook.current()) is not None else "",
             ),
             tools=self.catalogue.definitions(),
             max_tokens=int(self.settings.values.get("max_tokens") or 32_000),
