@@ -89,8 +89,8 @@ class Blocks:
                 self._math = ""
             return
         if not bare:
-            self._blank = True
             if self._lines:
+                self._blank = True
                 self._add(line)
             return
         if self._blank and line[0] not in " \t" and not self._goes_on(line):

@@ -93,7 +93,7 @@ def head(request: ApprovalRequest, note: str = "") -> Rendered:
     corner = f'<span class="sep"> · </span><span class="t m">{esc(note)}</span>' if note else ""
     lines = [why, *touched]
     html = (
-        f'<div class="q"><span>{esc(title)}</span>{corner}</div>{what.html}'
+        f'<div class="q"><b>{esc(title)}</b>{corner}</div>{what.html}'
         f'<div class="why">{"<br>".join(_words(line) for line in lines)}</div>'
     )
     text = "\n".join([title + (f" ({note})" if note else ""), _indented(what.text), *lines])
@@ -143,7 +143,7 @@ def answered(request: ApprovalRequest, answer: ApprovalAnswer, at: str = "") -> 
         case RanElsewhere(by=by):
             row = Row("ok", verb.did, target, f"run by {by}{when}", code=True)
         case Refused() | Undecided():
-            row = Row("not", f"Not {verb.did.lower()}", target, f"{said(answer)}{when}", code=True)
+            row = Row("not", verb.not_done, target, f"{said(answer)}{when}", code=True)
         case _:
             assert_never(answer)
     return row.rendered()
@@ -194,8 +194,7 @@ def ask_card(questions: Sequence[Question]) -> Rendered:
         )
         many = '<div class="lab">Choose one or more.</div>' if asked.multi_select else ""
         html.append(
-            f'<div class="q"><span>{header}{esc(asked.text)}</span></div>{many}'
-            + (f"<ul>{choices}</ul>" if choices else "")
+            f'<div class="q"><b>{header}{esc(asked.text)}</b></div>{many}' + (f"<ul>{choices}</ul>" if choices else "")
         )
         text.append(plain(asked.text))
         text += [

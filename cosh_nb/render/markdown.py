@@ -84,7 +84,7 @@ def _heading(_renderer: Any, tokens: Sequence[Token], index: int, _options: Any,
 
 def _link_open(_renderer: Any, tokens: Sequence[Token], index: int, _options: Any, _env: Any) -> str:
     href = str(tokens[index].attrs["href"])
-    away = "" if href.startswith("#") else ' rel="noopener noreferrer" target="_blank"'
+    away = "" if href.startswith("#") else ' rel="noopener"'
     return f'<a href="{attr(href)}"{away}>'
 
 

@@ -7,26 +7,32 @@ from typing import Any, NamedTuple
 
 
 class Verb(NamedTuple):
-    """Three forms of one verb: on a card, while it runs, when it is done; `thing` is what it is counted in."""
+    """Forms of one verb: on a card, while it runs, when it is done; `thing` is what it is counted in."""
 
     do: str
     doing: str
     did: str
     thing: str = ""
+    been: str = ""
+
+    @property
+    def not_done(self) -> str:
+        """What a row says of a call that did not happen: "Not run"."""
+        return f"Not {self.been or self.did.lower()}"
 
 
 _VERBS = {
     verb.do.lower(): verb
     for verb in (
         Verb("Read", "Reading", "Read", "file"),
-        Verb("Write", "Writing", "Wrote", "file"),
+        Verb("Write", "Writing", "Wrote", "file", "written"),
         Verb("Create", "Creating", "Created", "file"),
         Verb("Edit", "Editing", "Edited", "file"),
         Verb("Change", "Changing", "Changed", "file"),
         Verb("Delete", "Deleting", "Deleted", "file"),
-        Verb("Run", "Running", "Ran", "command"),
-        Verb("Search", "Searching", "Searched", "search"),
-        Verb("Find", "Finding", "Found", "search"),
+        Verb("Run", "Running", "Ran", "command", "run"),
+        Verb("Search", "Searching", "Searched", "time"),
+        Verb("Find", "Finding", "Looked for", "pattern", "looked for"),
         Verb("List", "Listing", "Listed", "list"),
         Verb("Fetch", "Fetching", "Fetched", "page"),
         Verb("Ask", "Asking", "Asked", "question"),
@@ -42,7 +48,7 @@ _VERBS = {
         Verb("Sleep", "Waiting", "Waited", "wait"),
         Verb("Enter", "Entering", "Entered", "step"),
         Verb("Leave", "Leaving", "Left", "step"),
-        Verb("Show", "Showing", "Showed", "step"),
+        Verb("Show", "Showing", "Showed", "step", "shown"),
         Verb("Schedule", "Scheduling", "Scheduled", "job"),
         Verb("Update", "Updating", "Updated", "task"),
         Verb("Call", "Calling", "Called", "tool"),
