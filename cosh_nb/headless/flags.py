@@ -69,13 +69,15 @@ def parse(argv: Sequence[str], env: Mapping[str, str] | None = None) -> Flags:
     env = os.environ if env is None else env
     parser = _parser()
     given, unknown = parser.parse_known_args(list(argv))
-    if given.prompt and len(given.prompt) > 1:
-        raise UsageError("There is more than one prompt. Put quotes around it.")
     notes = _notes(given)
     if unknown:
         if given.dialect != "claude":
             raise UsageError(f"There is no option {unknown[0]}. `cosh-nb --headless --help` lists them.")
+        if given.input_format == "stream-json":
+            given.prompt = []  # what stands alone is the value of a flag that a newer SDK passes
         notes += [f"{word.partition('=')[0]} is not known here and has no effect." for word in unknown if _flag(word)]
+    if len(given.prompt) > 1:
+        raise UsageError("There is more than one prompt. Put quotes around it.")
     toolset: Literal["cosh", "claude"] = given.toolset or ("claude" if given.dialect == "claude" else "cosh")
     mode, dont_ask = _mode(given)
     return Flags(

@@ -7,6 +7,7 @@ import contextlib
 import os
 import sys
 import threading
+import traceback
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -62,8 +63,11 @@ async def _serve(flags: Flags, out: int) -> int:
     code = BAD_INPUT
     try:
         agent, questions, approver, evidence = _assemble(flags, dialect, writer)
-    except (CoshError, ValueError) as error:
+    except CoshError as error:
         code = _refuse(dialect, writer, error)
+    except Exception as bug:  # noqa: BLE001 (a client still gets its result; the trace goes to stderr)
+        traceback.print_exc()
+        code = _refuse(dialect, writer, bug)
     else:
         from cosh_nb.headless.host import Host  # it needs the agent, which may not start
 
@@ -139,8 +143,10 @@ def _refuse(dialect: Dialect, writer: Writer, error: Exception) -> int:
             failure, code = Failure("session_error", str(error), "load"), BAD_INPUT
         case UnknownTools():
             failure, code = Failure("InvalidToolSelection", str(error)), BAD_ARGUMENTS
-        case _:
+        case CoshError():
             failure, code = Failure("invalid_arguments", str(error)), BAD_ARGUMENTS
+        case _:
+            failure, code = Failure("turn_failed", f"The session did not start: {error}"), BAD_INPUT
     print(f"cosh-nb: {error}", file=sys.stderr)  # noqa: T201 (a command talks on stderr)
     writer.put(dialect.result(TurnEnded("error", Usage(), 0.0), None, failure).wire())
     return code
