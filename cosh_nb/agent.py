@@ -93,7 +93,7 @@ class Agent:
         self.workspace = Path(os.path.realpath(workspace))
         self.settings = settings
         self.front = front
-        self.problems = list(settings.problems)
+        self.problems: list[str] = []
         """What could not be read or used, a sentence each."""
         self.session = session or Session.new(self.workspace)
         self.registry = registry or ToolRegistry.for_notebook()
@@ -101,11 +101,12 @@ class Agent:
         self.costs = Costs()
         self.jobs = Jobs()
         self.max_turns = max_turns
-        if hooks is None:
-            hooks, problems = configured(settings.values.get("hooks") or {}, "the settings")
-            self.problems.extend(problems)
         self.hooks = CommandHooks(
-            hooks, self.workspace, self.session.id, self.session.file, mode=lambda: self.state.permission_mode.value
+            hooks or (),
+            self.workspace,
+            self.session.id,
+            self.session.file,
+            mode=lambda: self.state.permission_mode.value,
         )
         self.provider = provider
         self.choice: Choice | None = None
@@ -116,12 +117,13 @@ class Agent:
         self._typed_on: deque[str] = deque()
         self._notices: set[asyncio.Task[Any]] = set()
         self._stable: tuple[tuple[Any, ...], str] | None = None
-        self.skills = Skills(self.workspace, settings.trusted, session_id=self.session.id)
+        self.skills = Skills(self.workspace, session_id=self.session.id)
         grants = GrantStore(data_folder() / "grants.json", self.workspace)
         self.gate = Gate(rules or settings.rules, grants)
-        self.state = SessionState(self.workspace, self.workspace, mode, list(settings.extra_roots))
+        self.state = SessionState(self.workspace, self.workspace, mode)
         self.ctx = self._context(toolset)
         self.runner = Runner(self.registry, self.ctx, self.gate, FileLocks())
+        self.take_settings(settings, rules=rules, hooks=hooks)
 
     # -- turns -----------------------------------------------------------------------------------------------
 
@@ -227,6 +229,24 @@ class Agent:
 
     # -- what a person changes between turns --------------------------------------------------------------------
 
+    def take_settings(
+        self, settings: Settings, *, rules: Rules | None = None, hooks: Sequence[Hook] | None = None
+    ) -> None:
+        """Work under these settings from now on: rules, folders, skills, hooks, environment."""
+        self.settings = settings
+        self.problems[:] = settings.problems
+        if hooks is None:
+            hooks, problems = configured(settings.values.get("hooks") or {}, "the settings")
+            self.problems += problems
+        self.gate.rules = rules or settings.rules
+        self.hooks.hooks = hooks
+        self.skills.trusted = settings.trusted
+        self.skills.refresh()
+        self.problems += self.skills.problems
+        self.state.extra_roots[:] = settings.extra_roots
+        self.ctx = replace(self.ctx, config={"env": dict(settings.env)}, settings=UserSettings(settings))
+        self.runner.ctx = self.ctx
+
     def set_mode(self, mode: PermissionMode) -> None:
         """Another permission mode for this session."""
         self._mode = self.state.permission_mode = mode
@@ -268,7 +288,6 @@ class Agent:
             toolset=toolset,
             permission_handler=front.permission_handler,
             cost_tracker=self.costs,
-            config={"env": dict(self.settings.env)},
             notebook=front.notebook,
             kernel=front.kernel,
             ask=front.ask,
@@ -277,7 +296,6 @@ class Agent:
             jobs=self.jobs,
             read_state=self._read_state,
             catalogue=self.catalogue,
-            settings=UserSettings(self.settings),
             hooks=self.hooks,
             skills=self.skills,
             tasks=self.session,

@@ -1,0 +1,232 @@
+"""The agent's desk in a notebook: what a magic typed becomes a command or a turn, shown in the cell that asked."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+from concurrent.futures import Future
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from cosh_nb import commands, own_tools
+from cosh_nb.agent import Agent, FrontEnd, TurnOptions
+from cosh_nb.attach import attach
+from cosh_nb.errors import CoshError, UsageError
+from cosh_nb.events import Event, Notice, TurnEnded, TurnStarted
+from cosh_nb.notebook.agent_thread import AgentThread
+from cosh_nb.notebook.approvals import CellApprovals
+from cosh_nb.notebook.asking import Asking
+from cosh_nb.notebook.blocking import run_blocking
+from cosh_nb.notebook.failure import Failed
+from cosh_nb.notebook.kernel import LiveKernel
+from cosh_nb.notebook.live import LiveDisplay
+from cosh_nb.notebook.mailbox import Mailbox
+from cosh_nb.notebook.place import Place
+from cosh_nb.notebook.questions import CellQuestions
+from cosh_nb.render import markdown
+from cosh_nb.render.style import whole
+from cosh_nb.render.turn import TurnView
+from cosh_nb.session import sessions
+from cosh_nb.settings import load
+from cosh_nb.spill import prune
+from cosh_nb.typed import Typed, attached, fill, parse
+from cosh_tools.kinds import PermissionMode
+
+if TYPE_CHECKING:
+    from IPython.core.interactiveshell import InteractiveShell
+
+GRANTING = ("mode", "allowed_tools", "replay")
+"""Options that give rights: without effect in a cell that the agent wrote and no person has changed since."""
+
+
+class NotebookDesk:
+    """One per shell (commands.Desk). Lives on the main thread; its agent lives on the agent's thread."""
+
+    def __init__(self, shell: InteractiveShell) -> None:
+        self.shell = shell
+        self.workspace = Path.cwd()
+        self.mailbox = Mailbox(getattr(shell, "kernel", None))
+        self.thread = AgentThread()
+        self.kernel = LiveKernel(shell, self.mailbox)
+        self.asking = Asking(self.mailbox)
+        self.approvals = CellApprovals(self.asking)
+        self.agent = self._new_agent()
+        self._background: set[Future[TurnEnded]] = set()
+        self._greeted = False
+        self._written: set[str] = set()
+
+    # -- what a person typed ------------------------------------------------------------------------------------
+
+    def run(self, line: str, cell: str | None) -> None:
+        """Take up what was typed. Raises Failed with one sentence where it could not be done."""
+        if refusal := self.kernel.refusal():
+            raise Failed(refusal)
+        try:
+            typed = parse(line, cell)
+            if typed.command:
+                self._command(typed)
+            else:
+                self._request(typed, by_agent=self.wrote(cell if cell is not None else line))
+        except CoshError as error:
+            raise Failed(str(error)) from None
+
+    def _command(self, typed: Typed) -> None:
+        if typed.command not in commands.table() and (skill := self.agent.skills.get(typed.command)):
+            loaded = self.agent.skills.load(skill.name, typed.arguments)
+            self._request(Typed(typed.options, prompt=loaded.content), by_agent=False)
+            return
+        said = self._blocking(commands.run(self, typed.command, typed.arguments))
+        self._show(said)
+
+    def _request(self, typed: Typed, *, by_agent: bool) -> None:
+        options, notes = self._options(typed, by_agent=by_agent)
+        text = fill(typed.prompt, self.shell.user_ns)
+        more, media, problems = attach(attached(text, self.agent.ctx.resolve_path))
+        background = bool(typed.options.get("background"))
+        place = Place.here(self.shell, background=background)
+        live = LiveDisplay(
+            TurnView(hint="Stop: ■ or I I" if not background else "Stop: %cosh /stop"), place, self.mailbox
+        )
+
+        def emit(event: Event) -> None:
+            if isinstance(event, TurnStarted):
+                self.asking.place = place
+                live.feed(event)
+                for note in (*notes, *(Notice("warning", problem) for problem in problems), *self._greeting()):
+                    live.feed(note)
+                return
+            live.feed(event)
+
+        if typed.options.get("new"):
+            self._blocking(commands.run(self, "new", ""))
+        turn = self.agent.run(text + more, emit, TurnOptions(**{**options, "media": media}))
+        if background:
+            future = self.thread.submit(turn)
+            self._background.add(future)
+            future.add_done_callback(self._background.discard)
+            return
+        try:
+            ended = self._blocking(turn, live)
+        finally:
+            live.close()
+        if ended.reason == "error":
+            raise Failed(ended.error)
+
+    # -- commands.Desk --------------------------------------------------------------------------------------------
+
+    def reload(self) -> None:
+        """Read settings and trust again; the conversation goes on."""
+        self.agent.take_settings(load(self.workspace))
+
+    def stop(self) -> bool:
+        """Agent's thread: end the running turn."""
+        return self.agent.interrupt()
+
+    def close(self) -> None:
+        """End what runs; the session is kept."""
+        with contextlib.suppress(Exception):
+            self.thread.submit(self.agent.close()).result(3)
+        self.thread.close()
+
+    def wrote(self, source: str) -> bool:
+        """Whether the agent wrote a cell with this source and nobody has changed it since."""
+        return _digest(source) in self._written
+
+    def note_written(self, source: str) -> None:
+        """The agent put this source into a cell."""
+        self._written.add(_digest(source))
+
+    # -- parts ------------------------------------------------------------------------------------------------------
+
+    def _new_agent(self) -> Agent:
+        settings = load(self.workspace)
+        front = FrontEnd(
+            permission_handler=self.approvals,
+            ask=CellQuestions(self.asking),
+            kernel=self.kernel,
+            interactive=True,
+        )
+        agent = Agent(self.workspace, settings, front, mode=settings.mode(PermissionMode.DEFAULT))
+        own_tools.join(agent.registry)
+        return agent
+
+    def _options(self, typed: Typed, *, by_agent: bool) -> tuple[dict[str, Any], list[Notice]]:
+        given = {key: value for key, value in typed.options.items() if key not in {"background", "new"}}
+        notes: list[Notice] = []
+        ignored = sorted(key for key in given if by_agent and key in GRANTING)
+        for key in ignored:
+            del given[key]
+        if ignored:
+            names = ", ".join(f"--{key.replace('_', '-')}" for key in ignored)
+            text = f"The agent wrote this cell, so {names} has no effect until you change the cell yourself."
+            notes.append(Notice("warning", text))
+        try:
+            if "mode" in given:
+                given["mode"] = PermissionMode.parse(given["mode"])
+            if "max_turns" in given:
+                given["max_turns"] = _positive(given["max_turns"])
+        except ValueError as error:
+            raise UsageError(str(error)) from None
+        for key in ("record", "replay"):
+            if key in given:
+                given[key] = self._recording(given[key])
+        return given, notes
+
+    def _recording(self, name: str) -> Path:
+        from cosh_nb.providers.recorded import recording_path  # only where a recording is named
+
+        notebook = self.agent.front.notebook.current()
+        return recording_path(name, notebook, self.workspace)
+
+    def _greeting(self) -> list[Notice]:
+        """Said once, with the first turn: what was ignored, what could not be read, what could be resumed."""
+        if self._greeted:
+            return []
+        self._greeted = True
+        agent, notes = self.agent, []
+        notes += [Notice("warning", problem) for problem in agent.problems]
+        if agent.settings.ignored:
+            what = "; ".join(agent.settings.ignored)
+            notes.append(
+                Notice("info", f"This folder is not trusted, so this is ignored: {what}. %cosh /trust says more.")
+            )
+        earlier = [info for info in sessions(self.workspace) if info.turns and info.id != agent.session.id]
+        if earlier and not agent.session.turns:
+            first = earlier[0]
+            notes.append(Notice("info", f"This is a new conversation. %cosh /resume goes on with “{first.title}”."))
+        return notes
+
+    def _blocking(self, coro: Any, live: LiveDisplay | None = None) -> Any:
+        def stopped() -> None:
+            self.approvals.close_all()
+            if live is not None:
+                live.flush()
+
+        return run_blocking(lambda: coro, self.mailbox, stopped, agent=self.thread)
+
+    def _show(self, text: str) -> None:
+        from IPython.display import display
+
+        display(whole(markdown.rendered(text)), raw=True)
+
+
+def warm_up() -> None:
+    """Load what the first request needs."""
+    from cosh_nb.providers import anthropic, choose, openai, wire  # noqa: F401  (their loading is the point)
+    from cosh_tools.registry import ToolRegistry
+
+    ToolRegistry.for_notebook().definitions()
+    prune()
+
+
+def _digest(source: str) -> str:
+    return hashlib.sha256(source.strip().encode("utf-8", "replace")).hexdigest()
+
+
+def _positive(text: str) -> int:
+    if not text.isdigit() or int(text) < 1:
+        raise ValueError(f"--max-turns takes a whole number from 1 up, not {text!r}.")
+    return int(text)
+
+
+__all__ = ["NotebookDesk", "warm_up"]

@@ -1,0 +1,100 @@
+"""`%cosh` and `%%cosh`: registered at load, everything behind them is loaded with the first request."""
+
+from __future__ import annotations
+
+import contextlib
+import importlib
+import threading
+from typing import TYPE_CHECKING, Any
+
+from IPython.core.magic import no_var_expand
+
+if TYPE_CHECKING:
+    from IPython.core.interactiveshell import InteractiveShell
+
+    from cosh_nb.notebook.desk import NotebookDesk
+
+NAME = "cosh"
+
+
+class Magics:
+    """The magics of one shell and, from the first request on, the desk behind them."""
+
+    def __init__(self, shell: InteractiveShell) -> None:
+        self.shell = shell
+        self.warm: threading.Thread | None = None
+        self._desk: NotebookDesk | None = None
+
+    @property
+    def desk(self) -> NotebookDesk:
+        """Made with the first request, in the folder where the kernel then is."""
+        if self._desk is None:
+            from cosh_nb.notebook.desk import NotebookDesk
+
+            self._desk = NotebookDesk(self.shell)
+        return self._desk
+
+    @no_var_expand
+    def cosh(self, line: str, cell: str | None = None) -> None:
+        """Ask the agent: `%cosh request`, `%cosh /command`, or `%%cosh [options]` with the request below."""
+        self.desk.run(line, cell)
+
+    def after_cell(self, *_: Any) -> None:
+        """Load what the first request needs in a thread, once the cell that loaded us is done."""
+        self.shell.events.unregister("post_run_cell", self.after_cell)
+        self.warm = threading.Thread(target=_warm_up, name="cosh-warm-up", daemon=True)
+        self.warm.start()
+
+    def close(self) -> None:
+        """End what runs."""
+        if self._desk is not None:
+            self._desk.close()
+            self._desk = None
+
+
+_LOADED: dict[int, Magics] = {}
+
+
+def load(shell: InteractiveShell) -> None:
+    """Register `%cosh` and `%%cosh`. A second load changes nothing."""
+    if id(shell) in _LOADED:
+        return
+    magics = Magics(shell)
+    _LOADED[id(shell)] = magics
+    shell.register_magic_function(magics.cosh, "line_cell", NAME)
+    shell.input_transformers_cleanup.append(keep_question)
+    shell.events.register("post_run_cell", magics.after_cell)
+
+
+def unload(shell: InteractiveShell) -> None:
+    """Take the magics out and end what runs."""
+    magics = _LOADED.pop(id(shell), None)
+    if magics is None:
+        return
+    for kind in ("line", "cell"):
+        shell.magics_manager.magics[kind].pop(NAME, None)
+    if keep_question in shell.input_transformers_cleanup:
+        shell.input_transformers_cleanup.remove(keep_question)
+    if magics.after_cell in shell.events.callbacks["post_run_cell"]:
+        shell.events.unregister("post_run_cell", magics.after_cell)
+    magics.close()
+
+
+def loaded(shell: InteractiveShell) -> Magics | None:
+    """The magics of a shell, if they are loaded."""
+    return _LOADED.get(id(shell))
+
+
+def keep_question(lines: list[str]) -> list[str]:
+    """A request that ends in `?` is a request: IPython would take its last word for a call for help."""
+    text = "".join(lines)
+    if not text.lstrip().startswith(f"%{NAME} ") or "\n" in text.strip() or not text.rstrip().endswith("?"):
+        return lines
+    request = text.strip().removeprefix(f"%{NAME} ")
+    return [f"get_ipython().run_line_magic({NAME!r}, {request!r})\n"]
+
+
+def _warm_up() -> None:
+    """Import what a first request needs. A failure is not shown here: the request itself meets it, with its words."""
+    with contextlib.suppress(Exception):
+        importlib.import_module("cosh_nb.notebook.desk").warm_up()
