@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import re
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -22,6 +23,7 @@ TEXT_LINES = 6
 """Lines of output in the plain text of a row."""
 
 _IMAGES = {"image/png": b"\x89PNG", "image/jpeg": b"\xff\xd8", "image/gif": b"GIF8"}
+_EXIT = re.compile(r"\n?\((?:no output, )?exit code 0\)\Z")
 _FIELD = {"Bash": ("command", "bash"), "PowerShell": ("command", "powershell"), "Python": ("code", "python")}
 _QUIET = frozenset({"Edit", "Write", "NotebookEdit"})
 
@@ -89,7 +91,7 @@ def _input(tool: str, given: Mapping[str, Any], target: str, *, has_diff: bool) 
 
 def _output(result: ToolResult) -> Rendered:
     shown = result.metadata.get("display")
-    text = (shown if isinstance(shown, str) else result.content).strip("\n")
+    text = _EXIT.sub("", (shown if isinstance(shown, str) else result.content).strip("\n"))
     if not text.strip():
         return Rendered("", "")
     return Rendered(f'<pre class="out" tabindex="0">{ansi.to_html(text)}</pre>', few_lines(ansi.strip(text)))

@@ -13,6 +13,7 @@ from cosh_nb.render.rows import Row
 
 if TYPE_CHECKING:
     from cosh_nb.render.slots import Group
+    from cosh_tools.results import ToolResult
 
 
 @dataclass(eq=False)
@@ -120,6 +121,14 @@ class Plan(Part):
             body_text="\n".join(text), open=not self.done, keep_result=True,
         )  # fmt: skip
         return row.rendered()
+
+
+def plan_of(result: ToolResult) -> list[Mapping[str, Any]] | None:
+    """The todo list that a result carries, where it carries one."""
+    todos = result.metadata.get("todos")
+    return (
+        [item for item in todos if isinstance(item, dict)] if isinstance(todos, list) and not result.is_error else None
+    )
 
 
 @dataclass(eq=False)

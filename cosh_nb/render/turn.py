@@ -13,8 +13,8 @@ Prose streams into the last output only; what is finished is never parsed or sen
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Literal, TypeVar, assert_never
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Literal, TypeVar, assert_never
 
 from cosh_nb import events as e
 from cosh_nb.render import markup
@@ -22,7 +22,7 @@ from cosh_nb.render.blocks import Blocks
 from cosh_nb.render.cards import said
 from cosh_nb.render.footer import Phase, final, live
 from cosh_nb.render.markup import Rendered, shorten
-from cosh_nb.render.parts import Part, Plan, Prose, Said, Thought
+from cosh_nb.render.parts import Part, Plan, Prose, Said, Thought, plan_of
 from cosh_nb.render.slots import MOST, Slot, Slots, joined
 from cosh_nb.render.steps import Folded, Step
 from cosh_nb.render.words import verb_of
@@ -259,10 +259,10 @@ class TurnView:
     def _finish(self, event: e.ToolFinished) -> None:
         call, result = event.call, event.result
         step = self._step(call.id, call.name)
-        todos = result.metadata.get("todos")
-        if isinstance(todos, list) and not result.is_error:
+        todos = plan_of(result)
+        if todos is not None:
             self._drop(step)
-            self._plan_is([item for item in todos if isinstance(item, dict)])
+            self._plan_is(todos)
             return
         step.given, step.verb, step.result, step.ran = call.input or step.given, event.verb, result, event.ran
         step.target = str(result.metadata.get("target") or event.target)
@@ -292,7 +292,7 @@ class TurnView:
         if not isinstance(inner, e.TextDelta | e.ThinkingDelta | e.ToolUseDelta | e.ToolProgress):
             self._touch(step)
 
-    def _plan_is(self, items: list[dict[str, object]]) -> None:
+    def _plan_is(self, items: Sequence[Mapping[str, Any]]) -> None:
         if self._plan is None:
             self._plan = self._add(Plan())
         self._plan.items = items

@@ -1,0 +1,167 @@
+"""A turn shown in a cell while it happens: at most eight times a second, only what changed, plain text when it is done.
+
+    live = LiveDisplay(TurnView(), place)
+    agent.run(text, live.feed)     # from any thread; the turn's last event ends it
+    live.close()                   # in a `finally`: shows what there is, however the turn ended
+
+An open card gets the output in which its question stands: `lend` names it, `give_back` returns it with its last row.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any, Protocol
+from uuid import uuid4
+
+from cosh_nb.events import TurnEnded
+from cosh_nb.render.style import framed
+
+if TYPE_CHECKING:
+    from cosh_nb.events import Event
+    from cosh_nb.render.markup import Rendered
+    from cosh_nb.render.slots import Slot
+    from cosh_nb.render.turn import TurnView
+
+HZ = 8.0
+"""How often a cell is drawn, at most."""
+_RATE = 24_000
+"""Bytes per second above which it is drawn less often: nobody reads that fast, and pages choke on it."""
+_TICK = 1.0
+"""Seconds after which the times in the footer are drawn anew."""
+
+
+class Outputs(Protocol):
+    """Where outputs go: the cell of the turn."""
+
+    def show(self, bundle: Mapping[str, Any], display_id: str) -> object:
+        """Add an output."""
+        ...
+
+    def update(self, bundle: Mapping[str, Any], display_id: str) -> object:
+        """Replace an output."""
+        ...
+
+
+class LiveDisplay:
+    """One turn in one cell. `post` runs a function where outputs may be sent from; by default, here and now."""
+
+    def __init__(
+        self, view: TurnView, outputs: Outputs, post: Callable[[Callable[[], None]], object] = lambda work: work()
+    ) -> None:
+        self.view = view
+        self._outputs, self._post = outputs, post
+        self._lock = threading.RLock()
+        self._ids: dict[int, str] = {}
+        self._lent: dict[str, int] = {}
+        self._posted = self._over = False
+        self._changed, self._closed = threading.Event(), threading.Event()
+        self._pace: threading.Thread | None = None
+        self._sent = 0
+
+    def feed(self, event: Event) -> None:
+        """Take note of an event; the last one of the turn is shown at once."""
+        with self._lock:
+            self.view.feed(event)
+            if self._over:
+                return
+            if isinstance(event, TurnEnded):
+                self._end()
+                return
+            if self._pace is None:
+                self._pace = threading.Thread(target=self._beat, name="cosh-live", daemon=True)
+                self._pace.start()
+        self._changed.set()
+
+    def close(self) -> None:
+        """Show what there is and stop. A second call does nothing."""
+        with self._lock:
+            if not self._over:
+                self._end()
+
+    def lend(self, call_id: str) -> str | None:
+        """The display id of the output in which the question of this call stands; None where it stands nowhere.
+
+        Nothing is sent there until it is given back.
+        """
+        with self._lock:
+            self._draw()
+            slot = next((slot for slot in self.view.outputs() if slot.card == call_id), None)
+            if slot is None or slot.id not in self._ids:
+                return None
+            self._lent[call_id] = slot.id
+            return self._ids[slot.id]
+
+    def give_back(self, call_id: str, row: Rendered | None = None) -> None:
+        """The question is over: show `row` there at once, and whatever the turn says of it from now on."""
+        with self._lock:
+            number = self._lent.pop(call_id, None)
+            if number is None:
+                return
+            slot = next(slot for slot in self.view.outputs() if slot.id == number)
+            if row is not None and slot.card == call_id:
+                data = {"text/html": framed(row.html), "text/plain": row.text}
+                self._outputs.update(data, self._ids[number])
+            else:
+                self._send(slot)
+
+    # -- drawing --------------------------------------------------------------------------------------------------
+
+    def _end(self) -> None:
+        self._over = True
+        self._lent.clear()
+        self._closed.set()
+        self._changed.set()
+        self._post(self._draw)
+
+    def _beat(self) -> None:
+        """Ask for a drawing when something changed or a second went by, and then leave the page in peace a while."""
+        while not self._closed.is_set():
+            self._changed.wait(_TICK)
+            self._changed.clear()
+            if self._closed.is_set():
+                return
+            if not self._posted:
+                self._posted = True
+                self._post(self._draw)
+            self._closed.wait(min(max(1 / HZ, self._sent / _RATE), _TICK))
+
+    def _draw(self) -> None:
+        with self._lock:
+            self._posted = False
+            self._sent = 0
+            lent = set(self._lent.values())
+            for slot in self.view.outputs():
+                if slot.changed and slot.id not in lent:
+                    self._send(slot)
+
+    def _send(self, slot: Slot) -> None:
+        data = {"text/html": slot.html}
+        if slot.frozen:
+            data["text/plain"] = slot.text
+        self._sent += len(slot.html) + (len(slot.text) if slot.frozen else 0)
+        known = self._ids.get(slot.id)
+        if known is not None:
+            self._outputs.update(data, known)
+        else:
+            self._ids[slot.id] = uuid4().hex
+            self._outputs.show(data, self._ids[slot.id])
+
+
+class IPythonOutputs:
+    """The running cell, through IPython's own display. Main thread only."""
+
+    def show(self, bundle: Mapping[str, Any], display_id: str) -> None:
+        """Add an output."""
+        _display(bundle, display_id=display_id)
+
+    def update(self, bundle: Mapping[str, Any], display_id: str) -> None:
+        """Replace an output."""
+        _display(bundle, display_id=display_id, update=True)
+
+
+def _display(bundle: Mapping[str, Any], **how: Any) -> None:
+    from IPython import display
+
+    show: Any = display.display
+    show(dict(bundle), raw=True, **how)
