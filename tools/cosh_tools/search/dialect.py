@@ -1,0 +1,372 @@
+"""ripgrep's regular expressions (Rust's `regex`) said in Python's, and the texts that every match must contain.
+
+Python's `re` knows things that ripgrep refuses (look-around, back-references): they are refused here too, so that a
+pattern means the same whichever engine searches. What only ripgrep knows is an error that says so.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+import unicodedata
+from dataclasses import dataclass
+
+_ESCAPED = {"t": "\t", "n": "\n", "r": "\r", "f": "\f", "v": "\v", "a": "\a"}
+_CLASSES = frozenset("dDwWsS")
+_POSIX = {
+    "alnum": "0-9A-Za-z", "alpha": "A-Za-z", "ascii": r"\x00-\x7f", "blank": r"\t ", "cntrl": r"\x00-\x1f\x7f",
+    "digit": "0-9", "graph": "!-~", "lower": "a-z", "print": " -~", "punct": r"!-/:-@\[-`{-~",
+    "space": r"\t\n\x0b\x0c\r ", "upper": "A-Z", "word": "0-9A-Za-z_", "xdigit": "0-9A-Fa-f",
+}  # fmt: skip
+_REPEAT = re.compile(r"\{(\d+)(,(\d*))?\}")
+_MOST_REPEATS = 1000
+
+
+class BadPattern(ValueError):
+    """A pattern that cannot be searched for. The message says where it goes wrong."""
+
+
+@dataclass(frozen=True, slots=True)
+class Translated:
+    """A pattern in Python's words.
+
+    `in_buffer` is for a text of many lines, `in_line` for one line without its ending. Every match contains one of
+    `needed`; it is empty where nothing can be promised.
+    """
+
+    in_buffer: str
+    in_line: str
+    needed: tuple[str, ...]
+    ignore_case: bool
+
+
+def translate(pattern: str, *, ignore_case: bool, multiline: bool) -> Translated:
+    """The pattern for Python. Raises BadPattern."""
+    buffer = _Parser(pattern, ignore_case=ignore_case, one_line=False, multiline=multiline)
+    in_buffer, needed = buffer.parse()
+    in_line, _needed = _Parser(pattern, ignore_case=ignore_case, one_line=True, multiline=multiline).parse()
+    return Translated(in_buffer, in_line, needed, buffer.any_ignore_case)
+
+
+@dataclass
+class _Piece:
+    """A part of a pattern: its regex, the texts of which it contains one, and its own text if it is just that."""
+
+    regex: str
+    needed: tuple[str, ...] = ()
+    exact: str | None = None
+
+
+class _Parser:
+    def __init__(self, pattern: str, *, ignore_case: bool, one_line: bool, multiline: bool) -> None:
+        self.text, self.at = pattern, 0
+        self.any_ignore_case = ignore_case
+        self.one_line, self.multiline = one_line, multiline
+        self.flags = {"i": ignore_case, "m": True, "s": multiline}
+        self.groups = 0
+
+    def parse(self) -> tuple[str, tuple[str, ...]]:
+        piece = self._alternatives()
+        if self.at < len(self.text):
+            raise self._bad("unopened group")
+        return piece.regex, tuple(dict.fromkeys(piece.needed))
+
+    def _alternatives(self) -> _Piece:
+        before = dict(self.flags)
+        branches = [self._sequence()]
+        while self._next("|"):
+            branches.append(self._sequence())
+        self.flags = before
+        if len(branches) == 1:
+            return branches[0]
+        needed: tuple[str, ...] = ()
+        if all(branch.needed for branch in branches):
+            needed = tuple(text for branch in branches for text in branch.needed)
+        return _Piece("|".join(branch.regex for branch in branches), needed if len(needed) <= 32 else ())
+
+    def _sequence(self) -> _Piece:
+        out: list[str] = []
+        closers = 0
+        best: tuple[str, ...] = ()
+        run = ""
+        while self.at < len(self.text) and self.text[self.at] not in "|)":
+            opened = self._flags_until_the_end()
+            if opened is not None:
+                closers += bool(opened)
+                out.append(opened)
+                continue
+            piece = self._repeated(self._atom())
+            out.append(piece.regex)
+            if piece.exact is not None:
+                run += piece.exact
+                continue
+            best = _better(_better(best, (run,) if run else ()), piece.needed)
+            run = ""
+        whole = run if run and "".join(out) == re.escape(run) else None
+        return _Piece("".join(out) + ")" * closers, _better(best, (run,) if run else ()), whole)
+
+    def _flags_until_the_end(self) -> str | None:
+        """`(?i)` changes the rest of its group; Python wants that as a group of its own."""
+        found = re.compile(r"\(\?([a-zA-Z]*)(-[a-zA-Z]+)?\)").match(self.text, self.at)
+        if found is None:
+            return None
+        self.at = found.end()
+        return self._set_flags(found[1], found[2] or "")
+
+    def _set_flags(self, on: str, off: str) -> str:
+        for letter in on + off.removeprefix("-"):
+            if letter not in "imsu":
+                raise BadPattern(f"the flag {letter!r} is known to ripgrep only, and ripgrep is not installed here")
+        for letter in on:
+            self.flags[letter] = True
+        for letter in off.removeprefix("-"):
+            if letter == "u":
+                raise BadPattern("the flag -u is known to ripgrep only, and ripgrep is not installed here")
+            self.flags[letter] = False
+        self.any_ignore_case = self.any_ignore_case or self.flags["i"]
+        on, off = ("i", "") if self.flags["i"] else ("", "-i")
+        return f"(?{on}{off}:"
+
+    def _atom(self) -> _Piece:
+        char = self.text[self.at]
+        self.at += 1
+        match char:
+            case "(":
+                return self._group()
+            case "[":
+                return _Piece(self._class())
+            case ".":
+                return _Piece(r"[\s\S]" if self.flags["s"] else r"[^\n]")
+            case "^":
+                return _Piece(self._start())
+            case "$":
+                return _Piece(self._end())
+            case "\\":
+                return self._escape()
+            case "*" | "+" | "?":
+                raise self._bad("repetition operator missing expression")
+            case "{":
+                raise self._bad("repetition quantifier expects a valid decimal (write \\{ for the sign itself)")
+            case "\n" if not self.multiline:
+                raise BadPattern(_NO_NEWLINE)
+            case _:
+                return _Piece(re.escape(char), (), char)
+
+    def _start(self) -> str:
+        if not self.flags["m"]:
+            return r"\A"
+        return r"\A" if self.one_line else "(?m:^)"
+
+    def _end(self) -> str:
+        if not self.flags["m"]:
+            return r"\Z"
+        return r"\Z" if self.one_line else r"(?m:(?=\r?$))"
+
+    def _group(self) -> _Piece:
+        before = dict(self.flags)
+        opener = "("
+        if self._next("?"):
+            named = re.compile(r"P?<([A-Za-z_]\w*)>").match(self.text, self.at)
+            flagged = re.compile(r"([a-zA-Z]*)(-[a-zA-Z]+)?:").match(self.text, self.at)
+            if named is not None:
+                self.at = named.end()
+                opener = f"(?P<{named[1]}>"
+            elif flagged is not None:
+                self.at = flagged.end()
+                opener = self._set_flags(flagged[1], flagged[2] or "")
+            elif self.text[self.at : self.at + 1] in ("=", "!", "<"):
+                raise BadPattern("look-around, including look-ahead and look-behind, is not supported")
+            else:
+                raise self._bad("unrecognized flag")
+        inside = self._alternatives()
+        self.flags = before
+        if not self._next(")"):
+            raise self._bad("unclosed group")
+        return _Piece(f"{opener}{inside.regex})", inside.needed)
+
+    def _repeated(self, piece: _Piece) -> _Piece:
+        first = True
+        while self.at < len(self.text):
+            char = self.text[self.at]
+            if char in "*+?":
+                self.at += 1
+                least, mark = (1 if char == "+" else 0), char
+            elif char == "{":
+                found = _REPEAT.match(self.text, self.at)
+                if found is None:
+                    raise self._bad("repetition quantifier expects a valid decimal (write \\{ for the sign itself)")
+                self.at = found.end()
+                least, mark = int(found[1]), found[0]
+                most = int(found[3]) if found[3] else least
+                if most < least or most > _MOST_REPEATS:
+                    raise self._bad("invalid repetition count range")
+            else:
+                break
+            lazy = "?" if self._next("?") else ""
+            simple = first and (piece.exact is not None or piece.regex.startswith(("[", "(")) or len(piece.regex) == 2)
+            body = piece.regex if simple and not piece.regex.startswith("(?m") else f"(?:{piece.regex})"
+            needed = piece.needed or ((piece.exact,) if piece.exact else ())
+            piece = _Piece(body + mark + lazy, needed if least else ())
+            first = False
+        return piece
+
+    def _escape(self) -> _Piece:
+        if self.at >= len(self.text):
+            raise self._bad("incomplete escape sequence")
+        char = self.text[self.at]
+        self.at += 1
+        if char in _CLASSES:
+            return _Piece(f"\\{char}")
+        if char in "bB":
+            return _Piece(f"\\{char}")
+        if char == "A":
+            return _Piece(r"\A")
+        if char == "z":
+            return _Piece(r"\Z")
+        if char in "pP":
+            return _Piece(f"[{'^' * (char == 'P')}{self._property()}]")
+        if char.isdigit():
+            raise BadPattern("backreferences are not supported")
+        text = self._character(char)
+        return _Piece(re.escape(text), (), text)
+
+    def _character(self, char: str) -> str:
+        """The character that an escape stands for; `char` follows the backslash."""
+        if char in "xuU":
+            return self._by_number({"x": 2, "u": 4, "U": 8}[char])
+        if char in _ESCAPED:
+            if char == "n" and not self.multiline:
+                raise BadPattern(_NO_NEWLINE)
+            return _ESCAPED[char]
+        if char.isalnum() or char in "<>":
+            raise self._bad(f"unrecognized escape sequence \\{char}")
+        return char
+
+    def _by_number(self, digits: int) -> str:
+        found = re.compile(r"\{([0-9A-Fa-f]+)\}|([0-9A-Fa-f]{%d})" % digits).match(self.text, self.at)  # noqa: UP031 (braces)
+        if found is None:
+            raise self._bad("invalid hexadecimal digits in an escape")
+        self.at = found.end()
+        number = int(found[1] or found[2], 16)
+        if number > sys.maxunicode:
+            raise self._bad("a character number beyond Unicode")
+        if number == 10 and not self.multiline:
+            raise BadPattern(_NO_NEWLINE)
+        return chr(number)
+
+    def _property(self) -> str:
+        found = re.compile(r"\{(\w+)\}|(\w)").match(self.text, self.at)
+        if found is None:
+            raise self._bad("invalid Unicode class")
+        self.at = found.end()
+        name = found[1] or found[2]
+        ranges = _category(_LONG_NAMES.get(name.lower(), name))
+        if not ranges:
+            raise BadPattern(f"the Unicode class {name!r} is known to ripgrep only, and ripgrep is not installed here")
+        return ranges
+
+    def _class(self) -> str:
+        """A `[...]` whose bracket has been read."""
+        negated = self._next("^")
+        items: list[str] = []
+        first = True
+        while True:
+            if self.at >= len(self.text):
+                raise self._bad("unclosed character class")
+            if self.text.startswith(("&&", "--", "~~"), self.at):
+                raise BadPattern("set operations in [...] are known to ripgrep only, and ripgrep is not installed here")
+            char = self.text[self.at]
+            self.at += 1
+            if char == "]" and not first:
+                break
+            first = False
+            if char == "[":
+                items.append(self._inner_class())
+                continue
+            low = self._member(char)
+            if (
+                len(low) == 1
+                and self.text.startswith("-", self.at)
+                and self.text[self.at + 1 : self.at + 2] not in ("]", "")
+            ):
+                self.at += 1
+                char = self.text[self.at]
+                self.at += 1
+                high = self._member(char)
+                if len(high) != 1 or high < low:
+                    raise self._bad("invalid character class range")
+                items.append(f"{_in_class(low)}-{_in_class(high)}")
+            else:
+                items.append(_in_class(low) if len(low) == 1 else low)
+        return f"[{'^' * negated}{''.join(items)}]"
+
+    def _inner_class(self) -> str:
+        found = re.compile(r":(\^?)(\w+):\]").match(self.text, self.at)
+        if found is not None and found[2] in _POSIX and not found[1]:
+            self.at = found.end()
+            return _POSIX[found[2]]
+        inner = self._class()
+        if inner.startswith("[^"):
+            raise BadPattern(
+                "a negated class inside a class is known to ripgrep only, and ripgrep is not installed here"
+            )
+        return inner[1:-1]
+
+    def _member(self, char: str) -> str:
+        """One character of a class, or a piece of class syntax of more than one character."""
+        if char != "\\":
+            if char == "\n" and not self.multiline:
+                raise BadPattern(_NO_NEWLINE)
+            return char
+        if self.at >= len(self.text):
+            raise self._bad("incomplete escape sequence")
+        char = self.text[self.at]
+        self.at += 1
+        if char in _CLASSES:
+            return f"\\{char}"
+        if char == "p":
+            return self._property()
+        if char in "PbBAz" or char.isdigit():
+            raise self._bad("invalid escape sequence in a character class")
+        return self._character(char)
+
+    def _next(self, char: str) -> bool:
+        if self.text.startswith(char, self.at):
+            self.at += 1
+            return True
+        return False
+
+    def _bad(self, what: str) -> BadPattern:
+        return BadPattern(f"{what} (at character {min(self.at, len(self.text))} of {self.text!r})")
+
+
+_NO_NEWLINE = 'the literal "\\n" is not allowed in a pattern that is searched line by line; set multiline to true'
+_LONG_NAMES = {
+    "letter": "L", "alphabetic": "L", "lowercase": "Ll", "uppercase": "Lu", "lowercase_letter": "Ll",
+    "uppercase_letter": "Lu", "number": "N", "digit": "Nd", "punctuation": "P", "symbol": "S", "separator": "Z",
+    "mark": "M",
+}  # fmt: skip
+
+
+def _category(name: str) -> str:
+    """The ranges of a Unicode general category, as class syntax; empty for a name that is none."""
+    out, start = [], -1
+    for number in range(sys.maxunicode + 2):
+        inside = number <= sys.maxunicode and unicodedata.category(chr(number)).startswith(name)
+        if inside and start < 0:
+            start = number
+        elif not inside and start >= 0:
+            out.append(f"{_in_class(chr(start))}-{_in_class(chr(number - 1))}")
+            start = -1
+    return "".join(out)
+
+
+def _in_class(char: str) -> str:
+    return f"\\{char}" if char in r"\[]^-&~|" else char
+
+
+def _better(one: tuple[str, ...], other: tuple[str, ...]) -> tuple[str, ...]:
+    """The requirement that rules out more: the one whose shortest text is longer."""
+    if not one or not other:
+        return one or other
+    return other if min(map(len, other)) > min(map(len, one)) else one

@@ -1,0 +1,297 @@
+"""The built-in search, as a process of its own: prints what ripgrep would print for the same query.
+
+It imports little and starts fast. Several of them share a tree: each walks all of it and searches every n-th file.
+"""
+
+from __future__ import annotations
+
+import codecs
+import json
+import os
+import re
+import sys
+import time
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from cosh_tools.search.dialect import BadPattern, translate
+from cosh_tools.search.globs import BadGlob, segment_regex
+from cosh_tools.search.ignore import above, override_rules
+from cosh_tools.search.walk import Walk
+
+_HEAD = 1 << 16
+_PIECE = 64 << 20
+_WIDEST_SEEN = 4096
+_FLUSH_BYTES = 8192
+_FLUSH_SECONDS = 0.05
+
+
+def main(query_json: str) -> int:
+    """Search; the exit code is ripgrep's: 0 found, 1 not found, 2 something could not be done."""
+    query = json.loads(query_json)
+    try:
+        lines = LineSearch(query)
+        walk = _walk(query)
+    except BadPattern as error:
+        sys.stderr.write(f"regex parse error: {error}\n")
+        return 2
+    except BadGlob as error:
+        sys.stderr.write(f"error parsing glob: {error}\n")
+        return 2
+    out = _Output()
+    unreadable: list[str] = []
+    for path, shown in _files(query, walk):
+        try:
+            found = lines.file(path, os.fsencode(shown))
+        except OSError:
+            unreadable.append(path)
+            continue
+        out.write(found)
+    out.flush()
+    for path in [*unreadable, *(walk.unreadable if query["share"] == 0 else [])]:
+        sys.stderr.write(f"rg: {os.fsencode(path)!r}: cannot be read (os error 13)\n")
+    return 2 if unreadable or walk.unreadable else 0 if out.any else 1
+
+
+class LineSearch:
+    """One pattern, ready to be looked for in one file after the other."""
+
+    def __init__(self, query: dict[str, Any]) -> None:
+        words = translate(query["pattern"], ignore_case=query["ignore_case"], multiline=query["multiline"])
+        flags = re.IGNORECASE if query["ignore_case"] else 0
+        try:
+            self.in_buffer = re.compile(words.in_buffer, flags)
+            self.in_line = re.compile(words.in_line, flags)
+        except (re.error, OverflowError, RecursionError) as error:
+            raise BadPattern(str(error)) from None
+        self.mode: str = query["mode"]
+        self.multiline: bool = query["multiline"]
+        self.before, self.after = query["before"], query["after"]
+        self.per_file: int | None = query["per_file"]
+        self.lowered = words.ignore_case
+        self.needed = _needed(words.needed, lowered=words.ignore_case)
+
+    def file(self, path: str, shown: bytes) -> bytes:
+        """The output for one file. Raises OSError where it cannot be read."""
+        handle = os.open(path, os.O_RDONLY | os.O_CLOEXEC | getattr(os, "O_NONBLOCK", 0))
+        try:
+            head = os.read(handle, _HEAD)
+            encoding = _wide(head)
+            if not encoding and b"\0" in head:
+                return b""
+            if len(head) < _HEAD:
+                return self._data(head, encoding, shown)
+            return self._long(handle, head, encoding, shown)
+        finally:
+            os.close(handle)
+
+    def _long(self, handle: int, head: bytes, encoding: str, shown: bytes) -> bytes:
+        """A file that does not fit into the first read: whole, or in pieces where that makes no difference."""
+        size = os.fstat(handle).st_size
+        whole = encoding or self.multiline or self.mode != "content" or self.before or self.after or size <= _PIECE
+        rest, out, line = head, [], 1
+        while True:
+            piece = rest + _read(handle, -1 if whole else _PIECE)
+            done = whole or len(piece) == len(rest)
+            cut = len(piece) if done else piece.rfind(b"\n") + 1
+            piece, rest = piece[:cut], piece[cut:]
+            if not encoding and b"\0" in piece:
+                return b""
+            out.append(self._data(piece, encoding, shown, line))
+            if done:
+                return b"".join(out)
+            line += piece.count(b"\n")
+
+    def _data(self, data: bytes, encoding: str, shown: bytes, first_line: int = 1) -> bytes:
+        if encoding:
+            text = data.decode(encoding, "replace").removeprefix("\ufeff")
+        else:
+            if self.needed and not self._may_match(data):
+                return b""
+            if data.startswith(codecs.BOM_UTF8):
+                data = data[3:]
+            text = data.decode("utf-8", "surrogateescape")
+        if self.mode == "files_with_matches":
+            return shown + b"\0" if next(self._matches(text), None) is not None else b""
+        if self.mode == "count":
+            count = sum(1 for _match in self._counted(text))
+            return b"%s\0%d\n" % (shown, count) if count else b""
+        return self._content(text, shown, first_line)
+
+    def _may_match(self, data: bytes) -> bool:
+        haystack = data.lower() if self.lowered else data
+        return any(each in haystack for each in self.needed)
+
+    def _counted(self, text: str) -> Iterator[object]:
+        return self._spans(text) if self.multiline else self._matches(text)
+
+    def _matches(self, text: str) -> Iterator[tuple[int, int, int]]:
+        """Start of each matching line, its end, and where the match begins."""
+        if self.multiline:
+            for start, _end in self._spans(text):
+                line = text.rfind("\n", 0, start) + 1
+                yield line, _line_end(text, start), start
+            return
+        at, size, find = 0, len(text), self.in_buffer.search
+        while at < size:
+            match = find(text, at)
+            if match is None or match.start() >= size:
+                return
+            line = text.rfind("\n", 0, match.start()) + 1
+            end = _line_end(text, match.start())
+            # A match in the buffer may have used the line's end; the line alone decides.
+            inner = self.in_line.search(text[line:end].removesuffix("\r"))
+            if inner is not None:
+                yield line, end, line + inner.start()
+            at = end + 1
+
+    def _spans(self, text: str) -> Iterator[tuple[int, int]]:
+        for match in self.in_buffer.finditer(text):
+            if match.start() < len(text) or (not text.endswith("\n") and text):
+                yield match.span()
+
+    def _content(self, text: str, shown: bytes, first_line: int) -> bytes:
+        rows: dict[int, tuple[int, int, int]] = {}
+        number, at = first_line, 0
+        spans = self._spans(text) if self.multiline else ((start, start) for _line, _end, start in self._matches(text))
+        for start, stop in spans:
+            line = text.rfind("\n", 0, start) + 1
+            line = max(line, at)
+            number += text.count("\n", at, line)
+            at = line
+            last, column, offset, here = max(start, stop - 1), start - line, line, number
+            while True:
+                end = _line_end(text, offset)
+                if here not in rows:
+                    rows[here] = (offset, end, len(_bytes(text[line : line + column])) + 1 if offset == line else 1)
+                if end >= last or end >= len(text) or offset > last:
+                    break
+                offset, here = end + 1, here + 1
+            if self.per_file is not None and len(rows) >= self.per_file:
+                break
+        return self._with_context(text, rows, shown) if rows else b""
+
+    def _with_context(self, text: str, rows: dict[int, tuple[int, int, int]], shown: bytes) -> bytes:
+        out: list[bytes] = []
+        printed = 0
+        for number in sorted(rows):
+            start, end, column = rows[number]
+            before = []
+            cursor, low = start, number - self.before
+            for earlier in range(number - 1, max(low, printed + 1, 1) - 1, -1):
+                begin = text.rfind("\n", 0, cursor - 1) + 1
+                before.append((earlier, begin, cursor - 1))
+                cursor = begin
+            for earlier, begin, stop in reversed(before):
+                if earlier not in rows:
+                    out.append(_line(shown, b"%d-" % earlier, text[begin:stop]))
+            out.append(_line(shown, b"%d:%d:" % (number, column), text[start:end]))
+            printed = number
+            cursor = end + 1
+            for later in range(number + 1, number + self.after + 1):
+                if later in rows or cursor >= len(text):
+                    break
+                stop = _line_end(text, cursor)
+                out.append(_line(shown, b"%d-" % later, text[cursor:stop]))
+                printed, cursor = later, stop + 1
+        return b"".join(out)
+
+
+class _Output:
+    """stdout, in pieces that are neither tiny nor late."""
+
+    def __init__(self) -> None:
+        self.any = False
+        self._parts: list[bytes] = []
+        self._size = 0
+        self._last = time.monotonic()
+
+    def write(self, part: bytes) -> None:
+        if part:
+            self.any = True
+            self._parts.append(part)
+            self._size += len(part)
+        if self._parts and (self._size >= _FLUSH_BYTES or time.monotonic() - self._last > _FLUSH_SECONDS):
+            self.flush()
+
+    def flush(self) -> None:
+        rest = memoryview(b"".join(self._parts))
+        self._parts, self._size, self._last = [], 0, time.monotonic()
+        while rest:
+            rest = rest[os.write(1, rest) :]
+
+
+def _files(query: dict[str, Any], walk: Walk) -> Iterator[tuple[str, str]]:
+    root = query["root"]
+    if not os.path.isdir(root):
+        yield root, root
+        return
+    share, shares, prefix = query["share"], query["shares"], query["target"].rstrip("/") + "/"
+    for index, (path, shown) in enumerate(walk.in_order(root)):
+        if index % shares == share:
+            yield path, prefix + shown
+
+
+def _walk(query: dict[str, Any]) -> Walk:
+    types: Callable[[str], object] | None = None
+    if query["types"] and not query["globs"]:
+        types = re.compile("|".join(segment_regex(glob) for glob in query["types"])).fullmatch
+    return Walk(
+        ignores=None if query["no_ignore"] else above(query["root"]),
+        hidden=query["hidden"],
+        override=override_rules(query["globs"], _between(query)) if query["globs"] else None,
+        types=types,
+    )
+
+
+def _between(query: dict[str, Any]) -> str:
+    """What lies between the folder that globs count from and the root."""
+    if not query["base"] or query["base"] == query["root"]:
+        return ""
+    inner = os.path.relpath(query["root"], query["base"])
+    return "" if inner.startswith("..") else f"/{inner}/"
+
+
+def _needed(texts: tuple[str, ...], *, lowered: bool) -> tuple[bytes, ...]:
+    """The texts as bytes to look for first; none where one of them is too vague to rule anything out."""
+    if not lowered:
+        return tuple(text.encode("utf-8", "surrogateescape") for text in texts)
+    found = []
+    for text in texts:
+        # Other letters fold to k and s (the Kelvin sign, the long s), and beyond ASCII folding is not bytes.lower().
+        runs = re.findall(r"[^kKsS\x80-\U0010ffff]+", text)
+        if not runs:
+            return ()
+        found.append(max(runs, key=len).lower().encode())
+    return tuple(found)
+
+
+def _wide(head: bytes) -> str:
+    if head.startswith(codecs.BOM_UTF16_LE):
+        return "utf-16-le"
+    return "utf-16-be" if head.startswith(codecs.BOM_UTF16_BE) else ""
+
+
+def _read(handle: int, most: int) -> bytes:
+    """Up to `most` more bytes; all of them for -1."""
+    parts, left = [], most
+    while left:
+        part = os.read(handle, _PIECE if left < 0 else left)
+        if not part:
+            break
+        parts.append(part)
+        left -= len(part) if left > 0 else 0
+    return b"".join(parts)
+
+
+def _line_end(text: str, start: int) -> int:
+    end = text.find("\n", start)
+    return end if end >= 0 else len(text)
+
+
+def _line(shown: bytes, mark: bytes, text: str) -> bytes:
+    return b"%s\0%s%s\n" % (shown, mark, _bytes(text.removesuffix("\r")[: _WIDEST_SEEN + 1]))
+
+
+def _bytes(text: str) -> bytes:
+    return text.encode("utf-8", "surrogateescape")
