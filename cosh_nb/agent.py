@@ -69,6 +69,8 @@ class TurnOptions:
     media: tuple[Block, ...] = ()
     record: Path | None = None
     replay: Path | None = None
+    replay_tools: bool = False
+    """The recorded results stand in for the tools."""
 
 
 class Agent:
@@ -182,12 +184,12 @@ class Agent:
                 self.session.problem = ""
             tell(event)
 
-        provider = await self._provider_for(options, emit)
+        provider = await self._provider_for(options)
         self.hooks.tell = emit
         self.gate.watch = self._watch(emit)
         turn = Turn(
             provider=provider,
-            runner=self.runner,
+            runner=self._runner_for(provider, options),
             history=self.session,
             ask=self.request,
             emit=emit,
@@ -203,7 +205,7 @@ class Agent:
             self._running.cancel()
             ended = await self._running
         finally:
-            if provider is not self.provider:
+            if options.provider or options.model or options.replay:
                 await provider.close()
         self.session.store("read_state", self._read_state.known)
         self.session.end_turn(ended)
@@ -320,30 +322,40 @@ class Agent:
             if options.mode is not None and self.state.permission_mode is options.mode:
                 self.state.permission_mode = mode
 
-    async def _provider_for(self, options: TurnOptions, emit: Emit) -> Provider:
+    async def _provider_for(self, options: TurnOptions) -> Provider:
         if options.replay is not None:
             from cosh_nb.providers.recorded import RecordedProvider  # only where a recording is named
 
-            return RecordedProvider(options.replay)
+            return RecordedProvider(options.replay, self.workspace)
         if options.provider or options.model:
             provider = await self._build(options.provider, options.model)
         else:
             if self.provider is None:
                 self.provider = await self._build(None, None)
             provider = self.provider
-        if options.record is not None:
-            from cosh_nb.providers.recorded import Recorder  # only where a recording is made
+        if options.record is None:
+            return provider
+        from cosh_nb.providers.recorded import Recorder  # only where a recording is made
 
-            return Recorder(provider, options.record)
-        del emit
-        return provider
+        return Recorder(provider, options.record, self.workspace, split_rules(options.allowed_tools))
+
+    def _runner_for(self, provider: Provider, options: TurnOptions) -> Runner:
+        """The runner of a turn: a recording that the person named may approve its own calls where nobody is there."""
+        if options.replay is None:
+            return self.runner
+        from cosh_nb.replay import runner_for  # only where a recording is named
+
+        return runner_for(provider, self.runner, replay_tools=options.replay_tools)
 
     async def _build(self, provider: str | None, model: str | None) -> Provider:
         from cosh_nb.providers import choose  # the wire is loaded with the first prompt
 
         choice = await choose.choose(self.settings.env, self.settings.values, provider, model, self._consent)
         self.choice = choice
-        return choose.build(choice)
+        made = choose.build(choice)
+        if choice.runs_here:
+            self.costs.runs_here(made.model)
+        return made
 
     async def _consent(self, server: str, model: str) -> bool:
         """Whether a model server found on this machine may be used: one yes per server."""

@@ -29,7 +29,12 @@ FLAGS: Mapping[str, str] = {
     "--record": "record",
     "--replay": "replay",
 }
-SWITCHES: Mapping[str, str] = {"--new": "new", "-b": "background", "--background": "background"}
+SWITCHES: Mapping[str, str] = {
+    "--new": "new",
+    "--replay-tools": "replay_tools",
+    "-b": "background",
+    "--background": "background",
+}
 
 _NAME = re.compile(r"(?<!\{)\{([A-Za-z_][A-Za-z0-9_]*)\}(?!\})")
 _ATTACHED = re.compile(r'(?<!\S)@(?:"([^"\n]+)"|(\S*[\w/]))')

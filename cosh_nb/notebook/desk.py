@@ -19,11 +19,12 @@ from cosh_nb.notebook.asking import Asking
 from cosh_nb.notebook.blocking import run_blocking
 from cosh_nb.notebook.failure import Failed
 from cosh_nb.notebook.kernel import LiveKernel
-from cosh_nb.notebook.live import LiveDisplay
+from cosh_nb.notebook.live import IPythonOutputs, LiveDisplay
 from cosh_nb.notebook.mailbox import Mailbox
 from cosh_nb.notebook.place import Place
 from cosh_nb.notebook.questions import CellQuestions
 from cosh_nb.render import markdown
+from cosh_nb.render.markup import Rendered
 from cosh_nb.render.style import whole
 from cosh_nb.render.turn import TurnView
 from cosh_nb.session import sessions
@@ -50,6 +51,7 @@ class NotebookDesk:
         self.kernel = LiveKernel(shell, self.mailbox)
         self.asking = Asking(self.mailbox)
         self.approvals = CellApprovals(self.asking)
+        self.questions = CellQuestions(self.asking)
         self.agent = self._new_agent()
         self._background: set[Future[TurnEnded]] = set()
         self._greeted = False
@@ -84,9 +86,8 @@ class NotebookDesk:
         more, media, problems = attach(attached(text, self.agent.ctx.resolve_path))
         background = bool(typed.options.get("background"))
         place = Place.here(self.shell, background=background)
-        live = LiveDisplay(
-            TurnView(hint="Stop: ■ or I I" if not background else "Stop: %cosh /stop"), place, self.mailbox
-        )
+        view = TurnView(hint="Stop: %cosh /stop" if background else "Stop: ■ or I I")
+        live = LiveDisplay(view, place if place.kernel is not None else IPythonOutputs())
 
         def emit(event: Event) -> None:
             if isinstance(event, TurnStarted):
@@ -106,7 +107,7 @@ class NotebookDesk:
             future.add_done_callback(self._background.discard)
             return
         try:
-            ended = self._blocking(turn, live)
+            ended = self._blocking(turn)
         finally:
             live.close()
         if ended.reason == "error":
@@ -142,7 +143,7 @@ class NotebookDesk:
         settings = load(self.workspace)
         front = FrontEnd(
             permission_handler=self.approvals,
-            ask=CellQuestions(self.asking),
+            ask=self.questions,
             kernel=self.kernel,
             interactive=True,
         )
@@ -169,14 +170,10 @@ class NotebookDesk:
             raise UsageError(str(error)) from None
         for key in ("record", "replay"):
             if key in given:
-                given[key] = self._recording(given[key])
+                from cosh_nb.providers.recording import recording_path  # only where a recording is named
+
+                given[key] = recording_path(given[key], self.agent.front.notebook.current(), self.workspace)
         return given, notes
-
-    def _recording(self, name: str) -> Path:
-        from cosh_nb.providers.recorded import recording_path  # only where a recording is named
-
-        notebook = self.agent.front.notebook.current()
-        return recording_path(name, notebook, self.workspace)
 
     def _greeting(self) -> list[Notice]:
         """Said once, with the first turn: what was ignored, what could not be read, what could be resumed."""
@@ -196,18 +193,14 @@ class NotebookDesk:
             notes.append(Notice("info", f"This is a new conversation. %cosh /resume goes on with “{first.title}”."))
         return notes
 
-    def _blocking(self, coro: Any, live: LiveDisplay | None = None) -> Any:
-        def stopped() -> None:
-            self.approvals.close_all()
-            if live is not None:
-                live.flush()
-
-        return run_blocking(lambda: coro, self.mailbox, stopped, agent=self.thread)
+    def _blocking(self, coro: Any) -> Any:
+        return run_blocking(lambda: coro, self.mailbox, self.approvals.close_all, agent=self.thread)
 
     def _show(self, text: str) -> None:
-        from IPython.display import display
+        from IPython import display
 
-        display(whole(markdown.rendered(text)), raw=True)
+        show: Any = display.display
+        show(whole(Rendered(f'<div class="md">{markdown.to_html(text)}</div>', text)), raw=True)
 
 
 def warm_up() -> None:
