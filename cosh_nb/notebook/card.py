@@ -72,7 +72,7 @@ class Card:
         self._box.children = children
         for widget in old:
             if widget not in self._made:
-                widget.close()
+                _close(widget)
 
     def button(self, label: str, press: Callable[[], None], *, primary: bool = False, quiet: bool = False) -> Any:
         """A button with its whole text. It can be pressed once: the card changes with it."""
@@ -107,10 +107,7 @@ class Card:
             return
         self.open = False
         for widget in (*self._made, self._box):
-            # The widget itself, its layout and its style are three models; each would stay in the kernel's registry.
-            for part in (widget, getattr(widget, "layout", None), getattr(widget, "style", None)):
-                if part is not None and hasattr(part, "close"):
-                    part.close()
+            _close(widget)
 
     def _publish(self, data: dict[str, Any], *, update: bool = False) -> None:
         from IPython import display
@@ -121,3 +118,10 @@ class Card:
     def _keep(self, widget: Any) -> Any:
         self._made.append(widget)
         return widget
+
+
+def _close(widget: Any) -> None:
+    """A widget, its layout and its style are three models; each would stay in the kernel's registry."""
+    for part in (widget, getattr(widget, "layout", None), getattr(widget, "style", None)):
+        if part is not None and hasattr(part, "close"):
+            part.close()
