@@ -110,7 +110,9 @@ class Seen:
 class ModelServer:
     """Serves on a free port of 127.0.0.1 from its own thread, from `start` to `stop`."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, ready_made: bool = False) -> None:
+        """`ready_made`: answer the same turn with the same bytes, made once, and keep no requests (for a bench)."""
+        self._made: dict[Any, bytes] | None = {} if ready_made else None
         self.seen: list[Seen] = []
         self.routes: dict[str, tuple[int, Any]] = {}
         self.left = 0
@@ -241,6 +243,14 @@ class ModelServer:
             return True
         seen = Seen(path, headers, body, time.monotonic())
         answer = self._next(seen)
+        if self._made is not None and isinstance(answer, Turn):
+            key = (answer, dialect)
+            if key not in self._made:
+                events = self._events(answer, dialect, seen)
+                self._made[key] = _head(200, "text/event-stream", {}) + _chunked(events, answer.group) + b"0\r\n\r\n"
+            writer.write(self._made[key])
+            await writer.drain()
+            return True
         with self._news:
             self.seen.append(seen)
             self._news.notify_all()

@@ -1,0 +1,43 @@
+"""`python -m tests.bench [row ...]`: ours against the floor, in one run; exit 1 where a budget is missed.
+
+A row is a module in tests/bench/rows with `measure() -> list[Line]`; its name stands in ROWS.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import sys
+import time
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parents[1]))  # support.*, as pytest sees it
+
+from tests.bench.report import Line, table
+
+ROWS = ["text_delta", "tool_input", "first_event"]
+
+
+def main() -> int:
+    """Measure the rows that are named, or all."""
+    parser = argparse.ArgumentParser(prog="python -m tests.bench", description=__doc__)
+    parser.add_argument("rows", nargs="*", metavar="row", help=f"one of {', '.join(ROWS)}; all if none is named")
+    named = parser.parse_args().rows or ROWS
+    if unknown := sorted(set(named) - set(ROWS)):
+        parser.error(f"there is no row {', '.join(unknown)}; choose from {', '.join(ROWS)}")
+    lines: list[Line] = []
+    for name in named:
+        started = time.monotonic()
+        print(f"measuring {name} ...", file=sys.stderr, flush=True)
+        lines += importlib.import_module(f"tests.bench.rows.{name}").measure()
+        print(f"  {time.monotonic() - started:.0f} s", file=sys.stderr, flush=True)
+    print(f"{time.strftime('%Y-%m-%d')}, Python {sys.version.split()[0]}, {sys.platform}\n")
+    print(table(lines))
+    missed = [line.work for line in lines if not line.ok]
+    if missed:
+        print(f"\n{len(missed)} of {len(lines)} budgets missed: {'; '.join(missed)}")
+    return 1 if missed else 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
