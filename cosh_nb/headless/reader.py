@@ -10,11 +10,12 @@ import os
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from typing import Generic, TypeVar
 
-from cosh_nb.headless.protocol import BadLine, Incoming, parse
+from cosh_nb.headless.protocol import BadLine
 from cosh_nb.headless.start import CHUNK, LONGEST, InputFormat, JsonLines, Neither, Piped, look
 
-Batch = Sequence[Incoming | BadLine]
+M = TypeVar("M")
 
 
 @dataclass
@@ -59,13 +60,20 @@ class Lines:
         return line
 
 
-class Reader:
+class Reader(Generic[M]):
     """Feeds `take` (on the loop) with messages, then `end` once. It never reads ahead of a `take` that is running."""
 
-    def __init__(self, fd: int, take: Callable[[Batch], None], end: Callable[[], None]) -> None:
+    def __init__(
+        self,
+        fd: int,
+        take: Callable[[Sequence[M | BadLine]], None],
+        end: Callable[[], None],
+        parse: Callable[[bytes], M | BadLine],
+    ) -> None:
         self._fd = fd
         self._take = take
         self._end = end
+        self._parse = parse
         self._loop = asyncio.get_running_loop()
 
     def start(self, input_format: InputFormat, piped: Callable[[str], None]) -> None:
@@ -90,7 +98,7 @@ class Reader:
     def _read(self, chunk: bytes) -> None:
         lines = Lines()
         while True:
-            if chunk and not self._hand_over([_message(line) for line in lines.push(chunk)]):
+            if chunk and not self._hand_over([self._message(line) for line in lines.push(chunk)]):
                 return
             try:
                 chunk = os.read(self._fd, CHUNK)
@@ -98,10 +106,10 @@ class Reader:
                 chunk = b""  # a closed descriptor is an end like any other
             if not chunk:
                 break
-        if self._hand_over([_message(line) for line in lines.end()]):
+        if self._hand_over([self._message(line) for line in lines.end()]):
             self._on_loop(self._end)
 
-    def _hand_over(self, batch: Batch) -> bool:
+    def _hand_over(self, batch: Sequence[M | BadLine]) -> bool:
         return not batch or self._on_loop(lambda: self._take(batch))
 
     def _on_loop(self, work: Callable[[], None]) -> bool:
@@ -123,6 +131,5 @@ class Reader:
                 return False
         return True
 
-
-def _message(line: bytes | BadLine) -> Incoming | BadLine:
-    return line if isinstance(line, BadLine) else parse(line)
+    def _message(self, line: bytes | BadLine) -> M | BadLine:
+        return line if isinstance(line, BadLine) else self._parse(line)

@@ -83,13 +83,14 @@ async def _serve(flags: Flags, out: int) -> int:
 
 
 async def _work(flags: Flags, host: Host, writer: Writer) -> int:
+    from cosh_nb.headless.protocol import Incoming, parse
     from cosh_nb.headless.reader import Reader
 
     with contextlib.suppress(CoshError):  # the first request says it again, with its result
         await host.agent.use(flags.provider, flags.model)
     if flags.prompt is not None:
         host.prompt(flags.prompt)
-    reader = Reader(0, host.take, host.end)
+    reader: Reader[Incoming] = Reader(0, host.take, host.end, parse)
     reader.start("stream-json" if flags.prompt is not None else flags.input_format, host.prompt)
     if writer.gone:
         return CLIENT_GONE

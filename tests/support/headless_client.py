@@ -1,11 +1,11 @@
 """A client of `cosh-nb --headless`: the real command in its own process, an empty HOME, lines as JSON.
 
-    with Headless(tmp_path, model_server.env(), "--approval-mode", "balanced") as cosh:
-        cosh.user("how full is the disk?")
-        asked = cosh.until(lambda line: line["type"] == "control_request")
-        cosh.answer(asked, {"behavior": "allow"})
-        result = cosh.result()
-    assert cosh.code == 0
+with Headless(tmp_path, model_server.env(), "--approval-mode", "balanced") as cosh:
+    cosh.user("how full is the disk?")
+    asked = cosh.until(lambda line: line["type"] == "control_request")
+    cosh.answer(asked, {"behavior": "allow"})
+    result = cosh.result()
+assert cosh.code == 0
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from pathlib import Path
 from typing import IO, Any, Self
 
 PATIENCE = 30.0
-COMMAND = (sys.executable, "-m", "cosh_nb", "--headless")
+COMMAND = (sys.executable, "-c", "import sys; from cosh_nb.headless import main; sys.exit(main(sys.argv[1:]))")
 
 
 def environment(home: Path, model: Mapping[str, str]) -> dict[str, str]:
@@ -134,7 +134,9 @@ class Headless:
 
     def request(self, subtype: str, within: float = PATIENCE) -> dict[str, Any]:
         """The next request of this subtype."""
-        return self.until(lambda line: line["type"] == "control_request" and line["request"]["subtype"] == subtype, within)
+        return self.until(
+            lambda line: line["type"] == "control_request" and line["request"]["subtype"] == subtype, within
+        )
 
     def result(self, within: float = PATIENCE) -> dict[str, Any]:
         """The next result."""
@@ -142,7 +144,9 @@ class Headless:
 
     def event(self, subtype: str, within: float = PATIENCE) -> dict[str, Any]:
         """The next stream event of this subtype."""
-        return self.until(lambda line: line["type"] == "stream_event" and line["event"].get("subtype") == subtype, within)
+        return self.until(
+            lambda line: line["type"] == "stream_event" and line["event"].get("subtype") == subtype, within
+        )
 
     def rest(self, within: float = PATIENCE) -> list[dict[str, Any]]:
         """Everything up to the end of its output."""
