@@ -70,7 +70,7 @@ BY_MONTH = Plot("revenue", "sales.csv", "month")
         ("cat README", ReadFile("README")),
         ("open the file notes", ReadFile("notes")),
         ("read 'my file.txt'", ReadFile("my file.txt")),
-        ("read “müller – notes.txt”", ReadFile("müller – notes.txt")),
+        ("read “müller notes.txt”", ReadFile("müller notes.txt")),
         ("read ../other/a.py", ReadFile("../other/a.py")),
         ("show lines 10-20 of report.py", ReadFile("report.py", 10, 20)),
         ("show me lines 10 to 20 from report.py", ReadFile("report.py", 10, 20)),

@@ -66,12 +66,16 @@ def language_of(path: str) -> str:
     )
 
 
-_EXIT = re.compile(r"\n?\((?:no output, )?exit code[: ]+\d+[^\n]*\)\s*$")
+_EXIT = re.compile(
+    r"\A\(no output\)|\n?\((?:no output, )?exit code[: ]+\d+[^\n]*\)\s*\Z|^\[The kernel's working directory [^\n]*$",
+    re.MULTILINE,
+)
 
 
 def output_lines(result: str) -> list[str]:
     """What a command printed, without the words of the tool about its exit."""
-    return list(_EXIT.sub("", result).rstrip("\n").split("\n")) if _EXIT.sub("", result).strip() else []
+    text = _EXIT.sub("", result).rstrip("\n")
+    return text.split("\n") if text.strip() else []
 
 
 _DENIED = re.compile(r"^(?:Tool call denied|Permission denied): (?P<reason>.*)", re.DOTALL)

@@ -33,6 +33,8 @@ Body = Callable[[Script, bool, Libraries, str], None]
 
 _TABLE_FILE = re.compile(r".+\.(?:csv|tsv|json|parquet|xlsx)", re.IGNORECASE)
 _SIZE = re.compile(r"(\d+) rows, (\d+) columns")
+_COLUMNS = re.compile(r", columns (.+)$", re.MULTILINE)
+_COLUMNS = re.compile(r", columns (.+)$", re.MULTILINE)
 _ISO_DATE = re.compile(r"\d{4}-\d{2}-\d{2}")
 
 
@@ -216,11 +218,15 @@ def _look_at_variable(kit: Kit, name: str) -> Looked:
     if not kit.tools.can_look_at_variables:
         return Table(name, frame=kit.libraries.pandas, loaded=True)
     outcome = yield from must(kit.tools.variables([name]), f"Looking at {name}")
-    if re.search(r"\bpolars\b", outcome.text):
-        raise Stop(
-            f"{answers.code(name)} is a polars table, and I only know pandas. Run your own code: run this python: …"
-        )
-    return Table(name, frame="DataFrame" in outcome.text, loaded=True)
+    _, _, sketch = outcome.text.partition(f"{name}: ")
+    if sketch.startswith("not defined"):
+        raise Stop(f"There is no variable {answers.code(name)} in your kernel. `what variables are there` lists them.")
+    frame = sketch.startswith("pandas.") and "DataFrame" in sketch
+    if not frame and not re.match(r"list of [\d,]+ \(dict\)", sketch):
+        raise Stop(f"{answers.code(name)} is no table that I know: {sketch.strip()}")
+    columns = _COLUMNS.search(sketch)
+    known = tuple(columns[1].split(", ")) if columns is not None and not columns[1].endswith("...") else ()
+    return Table(name, frame=frame, columns=known, loaded=True)
 
 
 def _run(kit: Kit, table: Table, body: Body, doing: str, save_as: str = "") -> Steps:
