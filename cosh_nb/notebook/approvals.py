@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from cosh_nb.notebook import at_prompt
 from cosh_nb.notebook.answers import STOPPED
 from cosh_nb.notebook.asking import NO_BUTTONS, Asking, Reply
-from cosh_nb.notebook.card import Card
+from cosh_nb.notebook.card import Card, Output
 from cosh_nb.render import cards
 from cosh_nb.render.markup import Rendered
 from cosh_nb.render.rows import Row
@@ -52,7 +52,7 @@ class CellApprovals:
     async def _in_card(self, request: ApprovalRequest) -> ApprovalAnswer:
         asking = self.asking
         reply: Reply[ApprovalAnswer] = Reply(asking.mailbox)
-        opened = _ApprovalCard(request, asking.note, self._settle, reply)
+        opened = _ApprovalCard(request, asking.note, self._settle, reply, lambda: asking.lend(request.call.id))
         self._open = opened
         end: ApprovalAnswer = STOPPED
         try:
@@ -94,11 +94,13 @@ class _ApprovalCard:
         note: str,
         settle: Settle,
         reply: Reply[ApprovalAnswer],
+        output: Callable[[], Output | None],
     ) -> None:
         self.request = request
         self._note = note
         self._settle = settle
         self._reply = reply
+        self._output = output
         self._step: Callable[[], None] = self._question
         self._last: ApprovalAnswer | None = None
         self._card: Card | None = None
@@ -109,7 +111,7 @@ class _ApprovalCard:
         text = f"{cards.head(self.request).text}\nNo answer yet."
         self._card = Card(Rendered(row.html, text), risk=self.request.destructive)
         self._question()
-        self._card.show(place)
+        self._card.show(place, self._output())
 
     @property
     def card(self) -> Card:

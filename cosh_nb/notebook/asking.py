@@ -15,7 +15,7 @@ from cosh_nb.notebook.place import Place
 from cosh_nb.notebook.pump import missing
 
 if TYPE_CHECKING:
-    from cosh_nb.notebook.card import Card
+    from cosh_nb.notebook.card import Card, Output
     from cosh_nb.notebook.mailbox import Mailbox
 
 T = TypeVar("T")
@@ -70,6 +70,8 @@ class Asking:
         self.mailbox = mailbox
         self.place = Place()
         """The cell of the turn; set it before each turn."""
+        self.lend: Callable[[str], Output | None] = lambda _call_id: None
+        """The output of the turn in which the question of a call stands; set it with the place."""
         self.grace = grace
         self.waiting = 0
         self.moved: list[Callable[[], None]] = []

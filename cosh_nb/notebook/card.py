@@ -6,8 +6,8 @@ is replaced by plain HTML and text, so a saved notebook holds no widget state an
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Protocol
 from uuid import uuid4
 
 from cosh_nb.notebook.place import Place
@@ -30,6 +30,38 @@ _STYLE = (
 )
 
 
+class Output(Protocol):
+    """The output of the cell in which a card stands."""
+
+    def put(self, data: Mapping[str, Any]) -> None:
+        """Show the card's bundle there."""
+        ...
+
+    def settle(self, row: Rendered) -> None:
+        """Show its last row there instead."""
+        ...
+
+
+class OwnOutput:
+    """An output that the card adds to the cell itself."""
+
+    def __init__(self) -> None:
+        self.display_id = uuid4().hex
+        self._shown = False
+
+    def put(self, data: Mapping[str, Any]) -> None:
+        """Add it."""
+        from IPython import display
+
+        show: Any = display.display
+        show(dict(data), raw=True, display_id=self.display_id, update=self._shown)
+        self._shown = True
+
+    def settle(self, row: Rendered) -> None:
+        """Replace it."""
+        self.put(bundle(row.html, row.text))
+
+
 class Card:
     """One open card. `waiting` is what reads in its place where widgets are not drawn."""
 
@@ -45,7 +77,7 @@ class Card:
         self._box._view_count = 0  # noqa: SLF001  (the only way to learn it; asking._widgets looks whether it is there)
         self._place = Place()
         self._made: list[Any] = []
-        self.display_id = uuid4().hex
+        self._output: Output = OwnOutput()
         self.open = True
 
     @property
@@ -53,12 +85,13 @@ class Card:
         """Whether a front end shows it."""
         return bool(self._box._view_count)  # noqa: SLF001  (the same)
 
-    def show(self, place: Place) -> None:
-        """Put it into the cell."""
+    def show(self, place: Place, output: Output | None = None) -> None:
+        """Put it into the cell: into an output that is lent, else into one of its own."""
         self._place = place
+        self._output = output or self._output
         data = dict(self._box._repr_mimebundle_() or {})
         data |= {"text/plain": self._waiting.text, "text/html": whole(self._waiting)["text/html"]}
-        self._publish(data)
+        self._place.inside(lambda: self._output.put(data))
 
     def fill(self, head: str, *rows: Sequence[Any]) -> None:
         """Show this head and these rows of controls instead of what it held."""
@@ -101,19 +134,12 @@ class Card:
 
     def settle(self, row: Rendered) -> None:
         """Replace it by one static row, and close its widgets. A second call replaces the row."""
-        data = bundle(row.html, row.text)
-        self._publish(data, update=True)
+        self._place.inside(lambda: self._output.settle(row))
         if not self.open:
             return
         self.open = False
         for widget in (*self._made, self._box):
             _close(widget)
-
-    def _publish(self, data: dict[str, Any], *, update: bool = False) -> None:
-        from IPython import display
-
-        show: Any = display.display
-        self._place.inside(lambda: show(data, raw=True, display_id=self.display_id, update=update))
 
     def _keep(self, widget: Any) -> Any:
         self._made.append(widget)

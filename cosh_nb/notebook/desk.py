@@ -91,7 +91,7 @@ class NotebookDesk:
 
         def emit(event: Event) -> None:
             if isinstance(event, TurnStarted):
-                self.asking.place = place
+                self.asking.place, self.asking.lend = place, live.output
                 live.feed(event)
                 for note in (*notes, *(Notice("warning", problem) for problem in problems), *self._greeting()):
                     live.feed(note)

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 from uuid import uuid4
 
@@ -92,6 +93,15 @@ class LiveDisplay:
             self._lent[call_id] = slot.id
             return self._ids[slot.id]
 
+    def output(self, call_id: str) -> LentOutput | None:
+        """The output of `lend` as a card uses it."""
+        display_id = self.lend(call_id)
+        return LentOutput(self, call_id, display_id) if display_id is not None else None
+
+    def show_lent(self, display_id: str, data: Mapping[str, Any]) -> None:
+        """Put a card into an output that is lent."""
+        self._outputs.update(data, display_id)
+
     def give_back(self, call_id: str, row: Rendered | None = None) -> None:
         """The question is over: show `row` there at once, and whatever the turn says of it from now on."""
         with self._lock:
@@ -146,6 +156,23 @@ class LiveDisplay:
         else:
             self._ids[slot.id] = uuid4().hex
             self._outputs.show(data, self._ids[slot.id])
+
+
+@dataclass(frozen=True)
+class LentOutput:
+    """One output of a turn while a card stands in it (card.Output)."""
+
+    live: LiveDisplay
+    call_id: str
+    display_id: str
+
+    def put(self, data: Mapping[str, Any]) -> None:
+        """Show the card."""
+        self.live.show_lent(self.display_id, data)
+
+    def settle(self, row: Rendered) -> None:
+        """Give the output back, with the card's last row."""
+        self.live.give_back(self.call_id, row)
 
 
 class IPythonOutputs:

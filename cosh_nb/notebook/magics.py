@@ -34,11 +34,6 @@ class Magics:
             self._desk = NotebookDesk(self.shell)
         return self._desk
 
-    @no_var_expand
-    def cosh(self, line: str, cell: str | None = None) -> None:
-        """Ask the agent: `%cosh request`, `%cosh /command`, or `%%cosh [options]` with the request below."""
-        self.desk.run(line, cell)
-
     def after_cell(self, *_: Any) -> None:
         """Load what the first request needs in a thread, once the cell that loaded us is done."""
         self.shell.events.unregister("post_run_cell", self.after_cell)
@@ -61,7 +56,13 @@ def load(shell: InteractiveShell) -> None:
         return
     magics = Magics(shell)
     _LOADED[id(shell)] = magics
-    shell.register_magic_function(magics.cosh, "line_cell", NAME)
+
+    def cosh(line: str, cell: str | None = None) -> None:
+        """Ask the agent: `%cosh request`, `%cosh /command`, or `%%cosh [options]` with the request below."""
+        magics.desk.run(line, cell)
+
+    # Braces and dollars of a request are the person's own; typed.fill replaces names that exist.
+    shell.register_magic_function(no_var_expand(cosh), "line_cell", NAME)
     shell.input_transformers_cleanup.append(keep_question)
     shell.events.register("post_run_cell", magics.after_cell)
 
