@@ -127,15 +127,16 @@ class Bridge:
         with self._lock:
             if self._before is None and not self.missing:
                 stream = self._kernel.control_stream
-                self._before = stream._recv_callback
-                stream._recv_callback = self._receive  # one store: the control thread sees the one or the other
+                self._before = stream._recv_callback  # noqa: SLF001  (checked above)
+                # One store: the control thread sees the one callback or the other.
+                stream._recv_callback = self._receive  # noqa: SLF001  (the same)
         return self._before is not None
 
     def close(self) -> None:
         """Stop to listen."""
         with self._lock:
             if self._before is not None:
-                self._kernel.control_stream._recv_callback = self._before
+                self._kernel.control_stream._recv_callback = self._before  # noqa: SLF001  (the same)
                 self._before = None
 
     async def ask_all(self, *, patient: bool = False) -> Sequence[Page]:

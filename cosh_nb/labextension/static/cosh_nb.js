@@ -227,13 +227,15 @@
       if (edit.mode === 'insert') {
         const type = edit.type || 'code', at = place();
         if (edit.magic && type === 'code') throw new Refused('magic');
-        const cell = model.insertCell(at, { cell_type: type, source: edit.source, metadata: edit.metadata || {} });
+        const done = indexOf(model, edit.id);
+        if (done >= 0) return report(done, { old: '' });   // asked a second time, after the first answer was lost
+        const cell = model.insertCell(at, { id: edit.id, cell_type: type, source: edit.source, metadata: edit.metadata || {} });
         if (edit.after) names.set(`after ${edit.after}`, cell.id);
         showText(panel, at, type);
         return report(at, { old: '' });
       }
       const at = resolve(edit.cell), cell = model.cells[at], old = cell.source;
-      if (edit.expect !== undefined && old !== edit.expect && !names.has(`ours ${cell.id}`)) {
+      if (edit.expect !== undefined && old !== edit.expect && old !== edit.source && !names.has(`ours ${cell.id}`)) {
         throw new Refused('conflict', { index: at, id: cell.id, source: old });
       }
       if (edit.mode === 'delete') {
