@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import os
 import signal
 import time
+import traceback
 from collections import deque
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
@@ -228,6 +230,9 @@ class Host:
             return await self._turn
         except asyncio.CancelledError:  # before its first step
             return _nothing_ran("interrupted"), None
+        except Exception as bug:  # noqa: BLE001 (the request still gets its result, and the session lives on)
+            traceback.print_exc()
+            return _nothing_ran(), Failure("turn_failed", f"A fault of cosh_nb itself: {type(bug).__name__}: {bug}")
         finally:
             self._turn = None
 
@@ -286,10 +291,11 @@ class Host:
             folder = Path(context.cwd).expanduser()
             if not folder.is_dir():
                 raise BadRequest("bad_shell_context", f"shell_context.cwd is {context.cwd!r:.200}, which is no folder.")
-            self.agent.ctx.working_dir = folder.absolute()
-        env = self.agent.ctx.config.get("env")
-        if isinstance(env, dict):
-            env.update(context.env)
+            self.agent.state.working_dir = folder.absolute()
+        try:
+            os.environ.update(context.env)  # this process is the client's own, and commands inherit it
+        except ValueError as error:
+            raise BadRequest("bad_shell_context", f"shell_context.env cannot be set: {error}.") from None
 
     # -- what goes out -----------------------------------------------------------------------------------------------
 
