@@ -106,12 +106,12 @@ class ToolContext:
     def reads(self, path: str) -> Reads:
         """The touch of reading `path`."""
         real = self._real(path)
-        return Reads(path, real, self.is_inside(real), is_secret(real), real.exists())
+        return Reads(path, real, self.is_inside(real), is_secret(real), os.path.lexists(real))
 
     def writes(self, path: str, *, deletes: bool = False) -> Writes:
         """The touch of writing `path`, whether it exists or not."""
         real = self._real(path)
-        return Writes(path, real, self.is_inside(real), is_protected(real), real.exists(), deletes)
+        return Writes(path, real, self.is_inside(real), is_protected(real), os.path.lexists(real), deletes)
 
     def is_inside(self, real: Path) -> bool:
         """Whether a resolved path lies in the workspace or an added directory."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, assert_never
+from typing import TYPE_CHECKING, Any, Literal, assert_never
 
 from cosh_tools.contract import PermissionDenied, Tool, ToolCall, ToolContext, ToolKind, Touch, describe
 from cosh_tools.hosts import Allowed, ApprovalAnswer, ApprovalRequest, RanElsewhere, Refused, Undecided
@@ -13,7 +13,7 @@ from cosh_tools.kinds import PermissionLevel
 from cosh_tools.names import canonical
 from cosh_tools.policy.decide import Allow, Ask, Decision, Deny, Subject, decide, needs_cover
 from cosh_tools.policy.grants import GrantStore, offers
-from cosh_tools.policy.rules import Rules, parse_rule
+from cosh_tools.policy.rules import Rules, first_match, parse_rule
 from cosh_tools.touches import Runs, Writes
 
 if TYPE_CHECKING:
@@ -107,6 +107,15 @@ class Gate:
         if not isinstance(verdict, Passed):
             reason = verdict.reason if isinstance(verdict, Stopped) else "It cannot be run elsewhere."
             raise PermissionDenied(f"Permission denied for tool '{name}': {reason}")
+
+    def says(self, tool: str, touch: Touch) -> Literal["deny", "ask", "allow"] | None:
+        """What the rules and grants say of one touch, whatever the mode. An allow must name the very thing."""
+        if first_match(self.rules.deny, tool, (touch,)):
+            return "deny"
+        if first_match(self.rules.ask, tool, (touch,)):
+            return "ask"
+        granted = self.grants.rules if self.grants is not None else ()
+        return "allow" if any(rule.matches(touch) for rule in (*self.rules.allow, *granted)) else None
 
     async def _ask(
         self,

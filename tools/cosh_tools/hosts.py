@@ -116,6 +116,13 @@ class GateHost(Protocol):
         """Raise PermissionDenied unless these further touches are allowed."""
         ...
 
+    def says(self, tool: str, touch: Touch) -> Literal["deny", "ask", "allow"] | None:
+        """What the rules and grants say of one touch, the strictest first; None where none speaks of it.
+
+        The mode has no voice here: a tool asks this where only a rule that names the very thing will do.
+        """
+        ...
+
 
 class ClosedGate:
     """Without a policy nothing more is allowed than what was."""
@@ -124,6 +131,10 @@ class ClosedGate:
         """Refuse."""
         del touches, ctx
         raise PermissionDenied(f"{name} needs a further approval, and no policy is at work here.")
+
+    def says(self, tool: str, touch: Touch) -> Literal["deny", "ask", "allow"] | None:
+        """Nothing."""
+        del tool, touch
 
 
 # -- the notebook and its kernel -----------------------------------------------------------------------------------
