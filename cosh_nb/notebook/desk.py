@@ -17,6 +17,7 @@ from cosh_nb.notebook.agent_thread import AgentThread
 from cosh_nb.notebook.approvals import CellApprovals
 from cosh_nb.notebook.asking import Asking
 from cosh_nb.notebook.blocking import run_blocking
+from cosh_nb.notebook.document import OpenNotebooks
 from cosh_nb.notebook.failure import Failed
 from cosh_nb.notebook.kernel import LiveKernel
 from cosh_nb.notebook.live import IPythonOutputs, LiveDisplay
@@ -32,6 +33,8 @@ from cosh_nb.settings import load
 from cosh_nb.spill import prune
 from cosh_nb.typed import Typed, attached, fill, parse
 from cosh_tools.kinds import PermissionMode
+from cosh_tools.notebook.steps import digest
+from cosh_tools.results import ToolError
 
 if TYPE_CHECKING:
     from IPython.core.interactiveshell import InteractiveShell
@@ -52,6 +55,7 @@ class NotebookDesk:
         self.asking = Asking(self.mailbox)
         self.approvals = CellApprovals(self.asking)
         self.questions = CellQuestions(self.asking)
+        self.notebooks = OpenNotebooks(shell, self.mailbox, self._mark, self.note_written)
         self.agent = self._new_agent()
         self._background: set[Future[TurnEnded]] = set()
         self._greeted = False
@@ -68,7 +72,7 @@ class NotebookDesk:
             if typed.command:
                 self._command(typed)
             else:
-                self._request(typed, by_agent=self.wrote(cell if cell is not None else line))
+                self._request(typed, by_agent=self._by_agent(typed, line, cell))
         except CoshError as error:
             raise Failed(str(error)) from None
 
@@ -87,6 +91,7 @@ class NotebookDesk:
         background = bool(typed.options.get("background"))
         place = Place.here(self.shell, background=background)
         view = TurnView(hint="Stop: %cosh /stop" if background else "Stop: ■ or I I")
+        self.notebooks.in_cell(place.client)
         live = LiveDisplay(view, place if place.kernel is not None else IPythonOutputs())
 
         def emit(event: Event) -> None:
@@ -127,15 +132,39 @@ class NotebookDesk:
         """End what runs; the session is kept."""
         with contextlib.suppress(Exception):
             self.thread.submit(self.agent.close()).result(3)
+        self.notebooks.close()
         self.thread.close()
-
-    def wrote(self, source: str) -> bool:
-        """Whether the agent wrote a cell with this source and nobody has changed it since."""
-        return _digest(source) in self._written
 
     def note_written(self, source: str) -> None:
         """The agent put this source into a cell."""
         self._written.add(_digest(source))
+
+    def _by_agent(self, typed: Typed, line: str, cell: str | None) -> bool:
+        """Whether the agent wrote the running cell and nobody has changed it since, where that matters."""
+        if not any(key in typed.options for key in GRANTING):
+            return False
+        source = f"%%cosh {line}\n{cell}" if cell is not None else f"%cosh {line}"
+        return _digest(source) in self._written or bool(self._blocking(self._marked(source)))
+
+    async def _marked(self, source: str) -> bool:
+        """Whether a cell of this notebook that holds `source` carries the agent's mark for just this text."""
+        try:
+            path = await self.notebooks.finder.current()
+            view = await self.notebooks.read(path, ()) if path is not None else None
+        except (CoshError, ToolError):
+            return False
+        cells = view.cells if view is not None else ()
+        return any(
+            _plain(source) in _plain(cell.source)
+            and cell.metadata.get("cosh", {}).get("sha256") == digest(cell.source)[:16]
+            for cell in cells
+        )
+
+    def _mark(self) -> dict[str, Any]:
+        """Provenance of the cells that the agent writes: never content, never a right."""
+        agent = self.agent
+        model = agent.provider.model if agent.provider is not None else ""
+        return {"turn": agent.session.turns + 1, "model": model, "time": f"{agent.ctx.clock.now():%Y-%m-%dT%H:%M:%S%z}"}
 
     # -- parts ------------------------------------------------------------------------------------------------------
 
@@ -145,6 +174,7 @@ class NotebookDesk:
             permission_handler=self.approvals,
             ask=self.questions,
             kernel=self.kernel,
+            notebook=self.notebooks,
             interactive=True,
         )
         agent = Agent(self.workspace, settings, front, mode=settings.mode(PermissionMode.DEFAULT))
@@ -213,7 +243,12 @@ def warm_up() -> None:
 
 
 def _digest(source: str) -> str:
-    return hashlib.sha256(source.strip().encode("utf-8", "replace")).hexdigest()
+    return hashlib.sha256(_plain(source).encode("utf-8", "replace")).hexdigest()
+
+
+def _plain(source: str) -> str:
+    """Without the spaces that a magic's line loses on its way."""
+    return "\n".join(" ".join(line.split()) for line in source.strip().splitlines())
 
 
 def _positive(text: str) -> int:

@@ -7,7 +7,7 @@ import importlib
 import threading
 from typing import TYPE_CHECKING, Any
 
-from IPython.core.magic import no_var_expand
+from IPython.core.magic import MAGIC_NO_VAR_EXPAND_ATTR
 
 if TYPE_CHECKING:
     from IPython.core.interactiveshell import InteractiveShell
@@ -62,7 +62,8 @@ def load(shell: InteractiveShell) -> None:
         magics.desk.run(line, cell)
 
     # Braces and dollars of a request are the person's own; typed.fill replaces names that exist.
-    shell.register_magic_function(no_var_expand(cosh), "line_cell", NAME)
+    setattr(cosh, MAGIC_NO_VAR_EXPAND_ATTR, True)
+    shell.register_magic_function(cosh, "line_cell", NAME)  # type: ignore[arg-type]  # typed as if it were unbound
     shell.input_transformers_cleanup.append(keep_question)
     shell.events.register("post_run_cell", magics.after_cell)
 

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 MOST = 45
 """Outputs of a turn, the style's included."""
+RUN = 12
+"""Outputs that are merged into one when there are too many."""
 TAIL = 4_000
 """Characters of HTML above which the last output is left and a new one begun."""
 
@@ -109,8 +111,9 @@ class Slots:
     def outputs(self, footer: Rendered, *, over: bool) -> list[Slot]:
         """All outputs in order. The footer closes the last one."""
         last = self._groups[-1]
-        if not over and last.done and any(part.opens for part in last.parts):
-            self._insert(len(self._groups))  # a row that a person may have opened is not sent again for the footer
+        if not over and (last.alone or (last.done and any(part.opens for part in last.parts))):
+            # A row that a person may have opened is not sent again for the footer; a card has its output to itself.
+            self._insert(len(self._groups))
         if len(self._groups) >= self._most:
             self._merge()
         slots = [self._handed[0] if self._handed else self._hand(Slot(0, style_html(), "", frozen=True, changed=True))]
@@ -167,24 +170,30 @@ class Slots:
             group.parts = [part]
 
     def _merge(self) -> None:
-        """Merge the longest run of finished groups of the lowest level that has one."""
-        if any(group.alone for group in self._groups) and len(self._groups) < self._most + 6:
+        """Merge the newest run of finished groups of the lowest level that has one: what stands behind it moves up."""
+        if any(group.alone for group in self._groups) and len(self._groups) < self._most + 4:
             return  # an open card stays where it is
-        mergeable = [group.done and not group.alone and group is not self._groups[-1] for group in self._groups]
+        mergeable = [group.done and not group.alone for group in self._groups[:-1]]
+        longest = (0, 0, 0)
         for level in sorted({group.level for group in self._groups}):
-            runs = _runs([fits and group.level <= level for fits, group in zip(mergeable, self._groups, strict=True)])
-            begin, end = max(runs, key=lambda run: run[1] - run[0], default=(0, 0))
-            if end - begin > 1:
-                first, rest = self._groups[begin], self._groups[begin + 1 : end]
-                for group in rest:
-                    first.parts += group.parts
-                for part in first.parts:
-                    part.group = first
-                first.level, first.stale = level + 1, True
-                del self._groups[begin + 1 : end]
-                self._number()
-                if end - begin > self._most // 4:
+            runs = _runs([fits and group.level <= level for fits, group in zip(mergeable, self._groups, strict=False)])
+            for begin, end in reversed(runs):
+                if end - begin >= RUN // 2:
+                    self._join(max(begin, end - RUN), end, level + 1)
                     return
+                longest = max(longest, (end - begin, begin, end))
+        if longest[0] > 1:
+            self._join(longest[1], longest[2], 1)
+
+    def _join(self, begin: int, end: int, level: int) -> None:
+        first = self._groups[begin]
+        for group in self._groups[begin + 1 : end]:
+            first.parts += group.parts
+        for part in first.parts:
+            part.group = first
+        first.level, first.stale = level, True
+        del self._groups[begin + 1 : end]
+        self._number()
 
     def _number(self) -> None:
         for number, group in enumerate(self._groups, 1):
