@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import shlex
+from collections.abc import Generator
 from pathlib import PurePath
 
 from cosh_nb.providers.offline import answers
@@ -17,8 +18,8 @@ from cosh_nb.providers.offline.intents import (
     RunScript,
     Search,
 )
-from cosh_nb.providers.offline.scene import Outcome
-from cosh_nb.providers.offline.steps import Kit, Recipe, Stop, must
+from cosh_nb.providers.offline.scene import Call, Outcome
+from cosh_nb.providers.offline.steps import Kit, Recipe, Stop, accept, must
 
 MOST_FILES = 20
 """Files that one replacement may go through."""
@@ -87,13 +88,11 @@ def create_file(kit: Kit, wish: CreateFile) -> Recipe:
     name = answers.code(wish.path)
     if wish.overwrite:
         yield from must(kit.tools.read(wish.path), f"Reading {wish.path}")
-    elif kit.tools.can_look_for_files and not PurePath(wish.path).is_absolute():
-        look = yield from must(kit.tools.files(_GLOB.sub(r"[\1]", wish.path), ""), "Looking whether it exists")
-        if _files(kit, look)[0]:
-            raise Stop(
-                f"{name} exists already, and I did not touch it. "
-                f"To replace what it holds, say: overwrite {wish.path} with and the new text."
-            )
+    elif _stays_here(wish.path) and (yield from _exists(kit, wish.path)):
+        raise Stop(
+            f"{name} exists already, and I did not touch it. "
+            f'To replace what it holds, say: overwrite {wish.path} with "the new text".'
+        )
     yield from must(kit.tools.write(wish.path, wish.content), f"Writing {wish.path}")
     lines = answers.count(len(wish.content.splitlines()), "line")
     did = "replaced the contents of" if wish.overwrite else "created"
@@ -136,7 +135,7 @@ def replace_text(kit: Kit, wish: Replace) -> Recipe:
         )
     for path in paths:
         yield from _replace_in(kit, path, wish)
-    near = [answers.near(path, kit.scene.folder) for path in paths]
+    near = [answers.near(path, kit.scene.folder).removeprefix("./") for path in paths]
     head = f"I replaced {answers.code(wish.old)} by {answers.code(wish.new)} in {answers.count(len(paths), 'file')}"
     return f"{head}:\n\n{answers.block(near)}"
 
@@ -160,6 +159,18 @@ def run_script(kit: Kit, wish: RunScript) -> Recipe:
     return _ran(answers.code(command), outcome)
 
 
+def _exists(kit: Kit, path: str) -> Generator[Call, Outcome, bool]:
+    """Whether there is such a file, by a look that needs no approval."""
+    if kit.tools.can_look_for_files:
+        look = yield from must(kit.tools.files(_GLOB.sub(r"[\1]", path), ""), "Looking whether it exists")
+        return bool(_files(kit, look)[0])
+    call = kit.tools.read(path, 1, 1)
+    outcome = yield call
+    if outcome.is_error and answers.denial(outcome.text) is not None:
+        accept(call, outcome, f"Reading {path}")
+    return not outcome.is_error
+
+
 def _replace_in(kit: Kit, path: str, wish: Replace) -> Recipe:
     """Read, then edit; how often, in words."""
     outcome = yield from must(kit.tools.read(path), f"Reading {path}")
@@ -170,6 +181,11 @@ def _replace_in(kit: Kit, path: str, wish: Replace) -> Recipe:
     everywhere = times != 1 or bool(more)
     yield from must(kit.tools.edit(path, wish.old, wish.new, everywhere=everywhere), f"Editing {path}")
     return "" if more else f" ({answers.count(times, 'place')})"
+
+
+def _stays_here(path: str) -> bool:
+    """Whether a look for the file needs no question of its own."""
+    return not path.startswith(("/", "~")) and ".." not in PurePath(path).parts
 
 
 def _ran(what: str, outcome: Outcome) -> str:
@@ -197,4 +213,4 @@ def _files(kit: Kit, outcome: Outcome) -> tuple[list[str], int]:
 
 def _nearer(kit: Kit, line: str) -> str:
     folder = kit.scene.folder
-    return line.removeprefix(f"{folder}/") if folder is not None else line
+    return (line.removeprefix(f"{folder}/") if folder is not None else line).removeprefix("./")

@@ -100,7 +100,10 @@ def list_variables(kit: Kit) -> Recipe:
 def summarise_variable(kit: Kit, wish: SummariseVariable) -> Recipe:
     """What one variable holds."""
     outcome = yield from must(kit.tools.variables([wish.name]), f"Looking at {wish.name}")
-    return f"{answers.code(wish.name)}:\n\n{answers.block(outcome.text.rstrip().split(chr(10)))}"
+    _, _, sketch = outcome.text.rstrip().partition(f"{wish.name}: ")
+    if sketch.startswith("not defined"):
+        raise Stop(f"There is no variable {answers.code(wish.name)} in your kernel.")
+    return f"{answers.code(wish.name)} is {answers.code(sketch or outcome.text)}."
 
 
 def _ids(kit: Kit, first: int | None, last: int | None, *, code_only: bool = False) -> Ids:
