@@ -25,8 +25,6 @@ if TYPE_CHECKING:
 
 _LOOK = 0.125
 """Seconds between two looks at what a running call printed."""
-_PERSISTS = 5.0
-"""Seconds after which code that cannot be interrupted is left alone."""
 
 Status = Literal["ok", "error", "timeout", "interrupted"]
 
@@ -51,6 +49,8 @@ class LiveKernel:
         self._mailbox = mailbox
         self._second_loop = SecondLoop()
         self._running: _Run | None = None
+        self.persists = 5.0
+        """Seconds after which code that cannot be interrupted is left alone."""
 
     @property
     def running(self) -> bool:
@@ -105,7 +105,8 @@ class LiveKernel:
         asked = time.monotonic()
         said_waiting = False
         while True:
-            await asyncio.wait({future}, timeout=_LOOK)
+            left = _LOOK if run.started is None else run.started + timeout - time.monotonic()
+            await asyncio.wait({future}, timeout=max(0.001, min(_LOOK, left)))
             if fresh := run.capture.take():
                 progress(fresh)
             if future.done():
@@ -115,9 +116,9 @@ class LiveKernel:
                 if now - asked > 1 and not said_waiting:
                     said_waiting = True
                     progress("(waiting for the cell that runs now)\n")
-            elif now - run.started > timeout:
+            elif now - run.started >= timeout:
                 run.why = "timeout"
-                if await self._insist(run, future, _PERSISTS):
+                if await self._insist(run, future, self.persists):
                     return future.result()
                 return _outcome(run, "timeout", _NATIVE.format(seconds=timeout))
 

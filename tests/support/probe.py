@@ -4,7 +4,8 @@
     ask COMMAND         puts an approval card for a shell command, with a session and an always grant
     danger COMMAND      the same for a command that destroys something
     question TEXT | A | B      asks a question with choices; `many` for several, `words` for free text only
-    python CODE         runs code in the namespace (\\n for a new line), with a timeout of `probe_timeout` (5 s)
+    python CODE         runs code in the namespace, with a timeout of `probe_timeout` (5 s)
+    code NAME           the same with the code that a variable holds
     sleep SECONDS       waits on the agent's loop
     ignore SECONDS      waits there and ignores being cancelled
 `%%probe -b` returns at once. What each step gave is appended to `probe_log` in the user's namespace.
@@ -73,8 +74,8 @@ class Probe:
                 text, *labels = (part.strip() for part in rest.split("|"))
                 asked = Question(text, choices=tuple(map(Choice, labels)), multi_select=word == "many")
                 return await self.questions.ask([asked])
-            case "python":
-                code = rest.replace("\\n", "\n")
+            case "python" | "code":
+                code = self.shell.user_ns[rest] if word == "code" else rest
                 timeout = float(self.shell.user_ns.get("probe_timeout", 5))
                 live: list[str] = self.shell.user_ns.setdefault("probe_live", [])
                 return await self.kernel.run_code(code, timeout, live.append)
@@ -98,7 +99,8 @@ def _request(command: str, *, destructive: bool) -> ApprovalRequest:
     )
     return ApprovalRequest(
         ToolCall("call", "Bash", {"command": command}), "run", (Runs(command, tuple(command.split())),),
-        Ask("The mode default asks before a tool runs something."), () if destructive else grants, destructive=destructive,
+        Ask("The mode default asks before a tool runs something."), () if destructive else grants,
+        destructive=destructive,
     )  # fmt: skip
 
 
