@@ -177,6 +177,14 @@ class Headless:
         """What it wrote to stderr."""
         return b"".join(self._errors).decode("utf-8", "replace")
 
+    def until_errors(self, words: str, within: float = PATIENCE) -> None:
+        """Wait for words on stderr."""
+        deadline = time.monotonic() + within
+        while words not in self.errors:
+            if time.monotonic() > deadline:
+                raise AssertionError(f"waited {within} s for {words!r} on stderr; {self.story()}")
+            time.sleep(0.02)
+
     def of(self, kind: str) -> list[dict[str, Any]]:
         """The lines of a type so far."""
         return [line for line in self.lines if line["type"] == kind]
