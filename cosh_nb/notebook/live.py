@@ -55,6 +55,7 @@ class LiveDisplay:
         self._lock = threading.RLock()
         self._ids: dict[int, str] = {}
         self._lent: dict[str, int] = {}
+        self._owed: set[int] = set()
         self._posted = self._over = False
         self._changed, self._closed = threading.Event(), threading.Event()
         self._pace: threading.Thread | None = None
@@ -119,7 +120,7 @@ class LiveDisplay:
 
     def _end(self) -> None:
         self._over = True
-        self._lent.clear()
+        self._owed, self._lent = set(self._lent.values()), {}
         self._closed.set()
         self._changed.set()
         self._post(self._draw)
@@ -142,8 +143,9 @@ class LiveDisplay:
             self._sent = 0
             lent = set(self._lent.values())
             for slot in self.view.outputs():
-                if slot.changed and slot.id not in lent:
+                if (slot.changed and slot.id not in lent) or slot.id in self._owed:
                     self._send(slot)
+            self._owed.clear()
 
     def _send(self, slot: Slot) -> None:
         data = {"text/html": slot.html}

@@ -305,6 +305,7 @@ class TurnView:
         )
         for step in self._steps.values():
             if not step.done:
+                step.state = "answered" if step.state == "asked" else step.state
                 step.ended, step.done, step.alone = why, True, False
                 self._touch(step)
             if step.child is not None and step.child.ended is None:

@@ -7,22 +7,38 @@ from collections.abc import Iterable
 from cosh_nb.render.slots import Slot
 
 LIGHT = {
-    "--jp-layout-color0": "#fff", "--jp-layout-color1": "#fff", "--jp-layout-color2": "#eee", "--jp-border-color1": "#bdbdbd",
-    "--jp-border-color2": "#e0e0e0", "--jp-content-font-color1": "rgba(0,0,0,.87)", "--jp-content-link-color": "#0d47a1",
-    "--jp-brand-color1": "#1976d2", "--jp-warn-color0": "#e65100", "--jp-error-color1": "#d32f2f",
-    "--jp-success-color1": "#388e3c", "--jp-ui-inverse-font-color1": "#fff",
-}  # fmt: skip
+    "--jp-layout-color0": "#fff",
+    "--jp-layout-color1": "#fff",
+    "--jp-layout-color2": "#eee",
+    "--jp-border-color1": "#bdbdbd",
+    "--jp-border-color2": "#e0e0e0",
+    "--jp-content-font-color1": "rgba(0,0,0,.87)",
+    "--jp-content-link-color": "#0d47a1",
+    "--jp-brand-color1": "#1976d2",
+    "--jp-warn-color0": "#e65100",
+    "--jp-error-color1": "#d32f2f",
+    "--jp-success-color1": "#388e3c",
+    "--jp-ui-inverse-font-color1": "#fff",
+}
 DARK = {
-    "--jp-layout-color0": "#111", "--jp-layout-color1": "#212121", "--jp-layout-color2": "#424242", "--jp-border-color1": "#616161",
-    "--jp-border-color2": "#424242", "--jp-content-font-color1": "#fff", "--jp-content-link-color": "#64b5f6",
-    "--jp-brand-color1": "#2196f3", "--jp-warn-color0": "#f57c00", "--jp-error-color1": "#f44336",
-    "--jp-success-color1": "#4caf50", "--jp-ui-inverse-font-color1": "rgba(0,0,0,.8)",
-}  # fmt: skip
+    "--jp-layout-color0": "#111",
+    "--jp-layout-color1": "#212121",
+    "--jp-layout-color2": "#424242",
+    "--jp-border-color1": "#616161",
+    "--jp-border-color2": "#424242",
+    "--jp-content-font-color1": "#fff",
+    "--jp-content-link-color": "#64b5f6",
+    "--jp-brand-color1": "#2196f3",
+    "--jp-warn-color0": "#f57c00",
+    "--jp-error-color1": "#f44336",
+    "--jp-success-color1": "#4caf50",
+    "--jp-ui-inverse-font-color1": "rgba(0,0,0,.8)",
+}
 FONTS = "--jp-ui-font-family:'DejaVu Sans',sans-serif;--jp-code-font-family:'DejaVu Sans Mono',monospace"
 
 
 def page(slots: Iterable[Slot], theme: str = "light") -> str:
-    """The outputs in a page: "light" and "dark" with JupyterLab's variables, "bare" with our style only, "none" without."""
+    """The outputs in a page: "light" and "dark" as in JupyterLab, "bare" with our style only, "none" without it."""
     colours = DARK if theme == "dark" else LIGHT if theme == "light" else {}
     variables = ";".join(f"{name}:{value}" for name, value in colours.items())
     ground = colours.get("--jp-layout-color0", "#fff")

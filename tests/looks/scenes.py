@@ -23,16 +23,13 @@ DIFF = """--- a/sales.ipynb#3
 """
 LONG_DIFF = """--- a/report.py
 +++ b/report.py
-@@ -1,7 +1,8 @@
+@@ -1,4 +1,5 @@
  import pandas as pd
 +import matplotlib.pyplot as plt
- 
- 
+ # Reads the months.
  def load(path):
 -    return pd.read_csv(path)
 +    return pd.read_csv(path, parse_dates=["month"])
- 
- 
 @@ -20,4 +21,3 @@ def main():
      frame = load("sales.csv")
 -    print(frame)
@@ -43,14 +40,17 @@ LONG_DIFF = """--- a/report.py
 PNG = base64.b64decode(
     "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
 )
-ANSWER = """Fixed. Cell 3 used `revenue`; the file has `rev_eur`. The plot now shows 120 for January and 98 for February.
+TRACE = 'Traceback (most recent call last):\n  File "<cell>", line 1\nImportError: matplotlib is required for plotting'
+ANSWER = """Fixed. Cell 3 used `revenue`; the file has `rev_eur`. The plot now shows 120 for January and 98 for
+February.
 
 - March has no value, so its bar is empty.
 - I installed `matplotlib`, with your approval.
 """
 PROSE = r"""## What I found
 
-The mean is $\bar{x} = \frac{1}{n}\sum_i x_i$, so the months cost **$5 and $10** each. See [the docs](https://pandas.pydata.org/docs/user_guide/groupby.html) or https://numpy.org.
+The mean is $\bar{x} = \frac{1}{n}\sum_i x_i$, so the months cost **$5 and $10** each. See
+[the docs](https://pandas.pydata.org/docs/user_guide/groupby.html) or https://numpy.org.
 
 | month | rev_eur | note |
 |-------|--------:|------|
@@ -126,7 +126,12 @@ def grants(rule: str, what: str) -> tuple[Grant, ...]:
 
 
 PIP = ToolCall("t4", "Bash", {"command": "pip install -q matplotlib", "description": "Install the plotting library"})
-ASK_PIP = request(PIP, "run", Runs("pip install -q matplotlib", ("pip", "install", "-q", "matplotlib")), grants=grants("Bash(pip install:*)", "pip install"))  # fmt: skip
+ASK_PIP = request(
+    PIP,
+    "run",
+    Runs("pip install -q matplotlib", ("pip", "install", "-q", "matplotlib")),
+    grants=grants("Bash(pip install:*)", "pip install"),
+)
 RM = ToolCall("t5", "Bash", {"command": "rm -r ../cache/2025-*"})
 ASK_RM = request(
     RM,
@@ -145,7 +150,12 @@ ASK_CELL = request(
     diff=DIFF,
 )
 CODE = ToolCall("t7", "Python", {"code": 'import pandas as pd\ndf = pd.read_csv("sales.csv")\ndf.describe()'})
-ASK_CODE = request(CODE, "run", RunsCode(CODE.input["code"]), grants=(Grant("Run python all session", (parse_rule("Python", Path("/")),), "session"),))  # fmt: skip
+ASK_CODE = request(
+    CODE,
+    "run",
+    RunsCode(CODE.input["code"]),
+    grants=(Grant("Run python all session", (parse_rule("Python", Path("/")),), "session"),),
+)
 
 
 def todos(*states: str) -> ToolResult:
@@ -170,9 +180,11 @@ def working() -> Iterator[e.Event]:
         ToolCall("t1", "Read", {"file_path": "sales.csv"}),
         "read",
         "sales.csv",
-        ToolResult.success("     1\tmonth,rev_eur\n     2\tJan,120\n     3\tFeb,98\n     4\tMar,").with_metadata(summary="3 rows, 2 columns"),
+        ToolResult.success("1\tmonth,rev_eur\n2\tJan,120\n3\tFeb,98\n4\tMar,").with_metadata(
+            summary="3 rows, 2 columns"
+        ),
         0.012,
-    )  # fmt: skip
+    )
     yield from ran(
         ToolCall("t2", "NotebookEdit", {"notebook_path": "sales.ipynb", "cell_id": "cell-3"}),
         "edit",
@@ -184,9 +196,9 @@ def working() -> Iterator[e.Event]:
         ToolCall("t3", "NotebookRun", {"cells": ["cell-3"]}),
         "run",
         "cell 3",
-        ToolResult.error("Traceback (most recent call last):\n  File \"<cell>\", line 1\nImportError: matplotlib is required for plotting"),
+        ToolResult.error(TRACE),
         0.4,
-    )  # fmt: skip
+    )
     yield e.MessageDone((), "tool_use", USAGE)
     yield from text("The fix is in, but pandas needs `matplotlib` to draw.")
 
@@ -206,7 +218,8 @@ def finished() -> Iterator[e.Event]:
     yield from ran(
         ToolCall("t8", "NotebookRun", {"cells": ["cell-3"]}), "run", "cell 3", ToolResult.success("<Axes: >"), 0.7
     )
-    yield from ran(ToolCall("t9", "Grep", {"pattern": "revenue"}), "search", "revenue", ToolResult.success("No matches").with_metadata(summary="no matches"), 0.02)  # fmt: skip
+    nothing = ToolResult.success("No matches").with_metadata(summary="no matches")
+    yield from ran(ToolCall("t9", "Grep", {"pattern": "revenue"}), "search", "revenue", nothing, 0.02)
     yield e.MessageDone((), "tool_use", USAGE)
     yield from text(ANSWER)
     yield e.MessageDone((), "end_turn", USAGE)
@@ -261,7 +274,10 @@ def nested() -> Iterator[e.Event]:
 def failed() -> Iterator[e.Event]:
     yield from start()
     yield e.Waiting("rate limited", 8.0, 2)
-    message = "The model did not answer. Connection refused at 127.0.0.1:8398 after 3 tries in 7 s. Your work is kept: try again, or choose another model with %cosh /model."
+    message = (
+        "The model did not answer. Connection refused at 127.0.0.1:8398 after 3 tries in 7 s. Your work is kept: try "
+        "again, or choose another model with %cosh /model."
+    )
     yield e.Notice("error", message, "ConnectError: [Errno 111] Connection refused")
     yield e.TurnEnded("error", e.Usage(), 7.2, None, "sonnet", "", message)
 
@@ -283,3 +299,36 @@ def prose() -> Iterator[e.Event]:
 SCENES: dict[str, Callable[[], Iterator[e.Event]]] = {
     scene.__name__: scene for scene in (waiting, finished, running, refused, nested, failed, prose)
 }
+
+
+def long_answer(size: int) -> str:
+    """Prose as a model writes it at length: paragraphs, lists, code, a table, a link now and then."""
+    part = """## Part {n}
+
+The fix is in, but **pandas** needs `matplotlib` to draw. See [the docs](https://x.org/{n}) for more of it.
+
+Grouping by month sums the revenue of each one, so the index of the result is the month, and a month without a value
+stays out of the plot. That is usually what one wants here; if not, fill the gaps with `fillna(0)` before the sum.
+
+- one item with `code`
+- another item
+- a third one, longer than the others
+
+What remains is the label of the axis, which still names the old column, and the title, which is a matter of taste. I
+would leave both as they are until the numbers are right, because a title that promises too much is worse than none.
+
+```python
+import pandas as pd
+df = pd.read_csv("sales.csv")
+for month, rows in df.groupby("month"):
+    print(month, rows["rev_eur"].sum())  # one line each
+```
+
+| month | rev_eur |
+|-------|--------:|
+| Jan | 120 |
+| Feb | 98 |
+
+"""
+    text = "".join(part.replace("{n}", str(number)) for number in range(size // len(part) + 1))
+    return text[:size]
