@@ -227,7 +227,8 @@ def test_help_is_output_and_steers_nothing(kernel):
 
 def test_variables_are_sketched_without_calling_what_the_user_wrote(kernel):
     kernel.run(
-        "import numpy as np\nclass Trap:\n    def __repr__(self): raise SystemExit\n    def __len__(self): raise SystemExit\n"
+        "import numpy as np\nclass Trap:\n    def __repr__(self): raise SystemExit\n"
+        "    def __len__(self): raise SystemExit\n"
         "trap = Trap(); grid = np.zeros((3, 4)); names = ['a', 'b']; huge = 10**100_000; text = 'x' * 5000"
     )
 
