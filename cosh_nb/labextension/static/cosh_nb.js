@@ -207,6 +207,14 @@
       cell.updateSource(head, old.length - tail, source.slice(head, source.length - tail));
     };
 
+    /** An edit of ours is an undo step of its own: it does not merge with what the person typed just before or after. */
+    const apart = (panel, work) => {
+      const managers = () => new Set([shared(panel).undoManager, ...shared(panel).cells.map(cell => cell.undoManager)]);
+      const stop = () => { for (const manager of managers()) manager?.stopCapturing?.(); };
+      stop();
+      try { return work(); } finally { stop(); }
+    };
+
     /** One step, done at once: nothing that the person types can come between its check and its change. */
     const step = (panel, edit, names) => {
       const model = shared(panel);
@@ -239,9 +247,10 @@
         throw new Refused('conflict', { index: at, id: cell.id, source: old });
       }
       if (edit.mode === 'delete') {
+        const { id, cell_type: type } = cell;             // a deleted cell has forgotten them
         model.deleteCell(at);
         return {
-          index: at, id: cell.id, type: cell.cell_type, source: '', old, count: model.cells.length,
+          index: at, id, type, source: '', old, count: model.cells.length,
           before: model.cells[at - 1]?.id ?? null, after: model.cells[at]?.id ?? null
         };
       }
@@ -288,7 +297,7 @@
         const ids = model.cells.map(cell => cell.id), names = new Map(ids.map((id, at) => [`cell-${at}`, id]));
         for (const id of ids) names.delete(id) && names.set(id, id);    // a real id that looks like a position
         const reports = given.steps.map(edit => {
-          try { return { ok: true, ...step(found, edit, names) }; }
+          try { return { ok: true, ...apart(found, () => step(found, edit, names)) }; }
           catch (error) {
             if (!(error instanceof Refused)) return { ok: false, kind: 'failed', text: String(error?.message || error) };
             return { ok: false, kind: error.kind, ...error.more };
