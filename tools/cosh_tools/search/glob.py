@@ -126,33 +126,34 @@ def _look(
 ) -> None:
     """The files of one folder that match, and the folders to go on with."""
     takes, add = glob.takes(states), found.paths.append
-    hides = ignores.hides if ignores is not None and ignores.everything else None
+    maybe = ignores.may_hide if ignores is not None and ignores.everything else _never
     for entry in entries:
         name = entry.name
         if entry.is_dir(follow_symlinks=False):
             inner = glob.enter(states, name)
             if not inner or name in VCS:
                 continue
-            if hides is not None and hides(name, prefix + name, folder=True):
+            if maybe(name) and ignores is not None and ignores.hides(name, prefix + name, folder=True):
                 found.hidden_folders.append(prefix + name)
             else:
                 todo.append((entry.path, f"{prefix}{name}/", inner, ignores))
         elif takes(name) and (not entry.is_symlink() or not entry.is_dir()):
-            if hides is not None and hides(name, prefix + name, folder=False):
+            if maybe(name) and ignores is not None and ignores.hides(name, prefix + name, folder=False):
                 found.hidden_files += 1
             else:
-                add((_changed(entry), entry.path))
+                try:
+                    add((entry.stat().st_mtime_ns, entry.path))
+                except OSError:
+                    add((0, entry.path))  # a link that leads nowhere still has a name
 
 
-def _changed(entry: os.DirEntry[str]) -> int:
-    try:
-        return entry.stat().st_mtime_ns
-    except OSError:
-        return 0  # a link that leads nowhere still has a name
+def _never(name: str) -> bool:
+    del name
+    return False
 
 
 def _report(call: GlobInput, root: Path, found: Found) -> ToolResult:
-    newest = heapq.nsmallest(MOST, found.paths, key=lambda pair: (-pair[0], pair[1]))
+    newest = sorted(heapq.nlargest(MOST, found.paths), key=lambda pair: (-pair[0], pair[1]))
     more = len(found.paths) - len(newest)
     lines = [path for _time, path in newest]
     if more:

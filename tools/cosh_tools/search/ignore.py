@@ -18,19 +18,25 @@ FILES = (".rgignore", ".ignore", ".gitignore")
 """Strongest first."""
 VCS = frozenset({".git", ".svn", ".hg", ".bzr", ".jj", ".sl"})
 _MOST_BYTES = 1 << 20
-_EXTENSION = re.compile(r"\*(\.[A-Za-z0-9_-]+)")
-_NO_MAGIC = re.compile(r"[^*?\[\]\\{}]+")
+_ENDING = re.compile(r"\*\.[A-Za-z0-9_-]+")
+_WORD = re.compile(r"[^*?\[\]\\{}]+")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Rule:
-    """One line: `regex` over the name, or over the path from the file's folder where `by_path`."""
+    """One line: `regex` is over the name, or over the path from the file's folder where `by_path`."""
 
     regex: str
-    source: str
+    last: str
+    """The pattern of the name itself, the last part of a path."""
     by_path: bool
     folders_only: bool
     ignores: bool
+
+    @cached_property
+    def test(self) -> Callable[[str], object]:
+        """Whether a name or path is meant."""
+        return re.compile(self.regex).fullmatch
 
 
 class RuleSet:
@@ -46,77 +52,36 @@ class RuleSet:
 
     def verdict(self, name: str, path: str, *, folder: bool) -> bool | None:
         """True: ignored, False: wanted in spite of weaker rules, None: not spoken of. `path` is from the root."""
-        found = self._simple.get(name, -1)
-        dot = name.rfind(".")
-        if dot >= 0:
-            found = max(found, self._extensions.get(name[dot:], -1))
-        if self._any_name is not None and self._any_name(name):
-            found = self._last(self._names, name, found, folder=folder)
-        if folder:
-            found = max(found, self._simple_folders.get(name, -1))
-        if self._any_path is not None:
-            inner = path
-            if self.base:
-                inner = self.base[1:] + path if self.base[0] == "/" else path[len(self.base) :]
-            if self._any_path(inner):
-                found = self._last(self._paths, inner, found, folder=folder)
-        return None if found < 0 else self.rules[found].ignores
+        if self.base:
+            path = self.base[1:] + path if self.base[0] == "/" else path[len(self.base) :]
+        for rule in reversed(self.rules):
+            if (folder or not rule.folders_only) and rule.test(path if rule.by_path else name):
+                return rule.ignores
+        return None
 
-    def _last(
-        self, rules: list[tuple[int, Callable[[str], object], bool]], text: str, best: int, *, folder: bool
-    ) -> int:
-        for index, test, folders_only in reversed(rules):
-            if index <= best:
-                break
-            if (folder or not folders_only) and test(text):
-                return index
-        return best
 
-    @cached_property
-    def _simple(self) -> dict[str, int]:
-        return {
-            rule.source: at for at, rule in enumerate(self.rules) if self._is_simple(rule) and not rule.folders_only
-        }
+class Hint:
+    """Tells quickly of nearly every name that no rule speaks of it."""
 
-    @cached_property
-    def _simple_folders(self) -> dict[str, int]:
-        return {rule.source: at for at, rule in enumerate(self.rules) if self._is_simple(rule) and rule.folders_only}
+    def __init__(self, rules: Iterable[Rule]) -> None:
+        words, endings, patterns = set(), set(), []
+        for rule in rules:
+            if _WORD.fullmatch(rule.last):
+                words.add(rule.last)
+            elif _ENDING.fullmatch(rule.last):
+                endings.add(rule.last[1:])
+            else:
+                patterns.append(".*" if rule.last == "**" else segment_regex(rule.last))
+        self._words, self._endings = frozenset(words), frozenset(endings)
+        self._other = re.compile("|".join(patterns), re.DOTALL).fullmatch if patterns else None
 
-    @cached_property
-    def _extensions(self) -> dict[str, int]:
-        return {rule.source[1:]: at for at, rule in enumerate(self.rules) if self._is_extension(rule)}
-
-    @cached_property
-    def _names(self) -> list[tuple[int, Callable[[str], object], bool]]:
-        return [
-            (at, re.compile(rule.regex).fullmatch, rule.folders_only)
-            for at, rule in enumerate(self.rules)
-            if not rule.by_path and not self._is_simple(rule) and not self._is_extension(rule)
-        ]
-
-    @cached_property
-    def _paths(self) -> list[tuple[int, Callable[[str], object], bool]]:
-        return [
-            (at, re.compile(rule.regex).fullmatch, rule.folders_only)
-            for at, rule in enumerate(self.rules)
-            if rule.by_path
-        ]
-
-    @cached_property
-    def _any_name(self) -> Callable[[str], object] | None:
-        return _any([self.rules[at].regex for at, _test, _folders in self._names])
-
-    @cached_property
-    def _any_path(self) -> Callable[[str], object] | None:
-        return _any([self.rules[at].regex for at, _test, _folders in self._paths])
-
-    @staticmethod
-    def _is_simple(rule: Rule) -> bool:
-        return not rule.by_path and _NO_MAGIC.fullmatch(rule.source) is not None
-
-    @staticmethod
-    def _is_extension(rule: Rule) -> bool:
-        return not rule.by_path and not rule.folders_only and _EXTENSION.fullmatch(rule.source) is not None
+    def __call__(self, name: str) -> bool:
+        """Whether some rule may speak of an entry of this name."""
+        return (
+            name in self._words
+            or name[name.rfind(".") :] in self._endings
+            or (self._other is not None and self._other(name) is not None)
+        )
 
 
 @dataclass(frozen=True)
@@ -131,6 +96,11 @@ class Ignores:
     def everything(self) -> tuple[RuleSet, ...]:
         """In the order in which they are asked."""
         return (*self.strongest, *self.strong, *self.git)
+
+    @cached_property
+    def may_hide(self) -> Hint:
+        """Asked before `hides`, which takes longer."""
+        return Hint(rule for rules in self.everything for rule in rules.rules)
 
     def hides(self, name: str, path: str, *, folder: bool) -> bool:
         """Whether an entry is left out. `path` is from the searched root."""
@@ -214,7 +184,7 @@ def parse(line: str) -> Rule | None:
         regex = path_regex(text.lstrip("/")) if by_path else segment_regex(text)
     except BadGlob:
         return None
-    return Rule(regex, text.replace("\\", "") if _plain(text) else text, by_path, folders_only, ignores)
+    return Rule(regex, text.rpartition("/")[2], by_path, folders_only, ignores)
 
 
 def path_regex(pattern: str) -> str:
@@ -239,12 +209,8 @@ def override_rules(globs: Iterable[str], base: str = "") -> RuleSet:
             text = pattern.rstrip("/")
             by_path = "/" in text
             regex = path_regex(text.lstrip("/")) if by_path else segment_regex(text, glob)
-            rules.append(Rule(regex, text, by_path, pattern.endswith("/"), not wanted))
+            rules.append(Rule(regex, text.rpartition("/")[2], by_path, pattern.endswith("/"), not wanted))
     return RuleSet(rules, base)
-
-
-def _plain(text: str) -> bool:
-    return _NO_MAGIC.fullmatch(text.replace("\\", "")) is not None
 
 
 def _without_trailing_spaces(line: str) -> str:
@@ -252,7 +218,3 @@ def _without_trailing_spaces(line: str) -> str:
     if text.endswith("\\") and len(text) < len(line):
         text += line[len(text)]
     return text
-
-
-def _any(regexes: list[str]) -> Callable[[str], object] | None:
-    return re.compile("|".join(f"(?:{regex})" for regex in regexes)).fullmatch if regexes else None
