@@ -64,7 +64,7 @@ def load(shell: InteractiveShell) -> None:
     # Braces and dollars of a request are the person's own; typed.fill replaces names that exist.
     setattr(cosh, MAGIC_NO_VAR_EXPAND_ATTR, True)
     shell.register_magic_function(cosh, "line_cell", NAME)  # type: ignore[arg-type]  # typed as if it were unbound
-    shell.input_transformers_cleanup.append(keep_question)
+    shell.input_transformers_cleanup.append(one_line)
     shell.events.register("post_run_cell", magics.after_cell)
 
 
@@ -75,8 +75,8 @@ def unload(shell: InteractiveShell) -> None:
         return
     for kind in ("line", "cell"):
         shell.magics_manager.magics[kind].pop(NAME, None)
-    if keep_question in shell.input_transformers_cleanup:
-        shell.input_transformers_cleanup.remove(keep_question)
+    if one_line in shell.input_transformers_cleanup:
+        shell.input_transformers_cleanup.remove(one_line)
     if magics.after_cell in shell.events.callbacks["post_run_cell"]:
         shell.events.unregister("post_run_cell", magics.after_cell)
     magics.close()
@@ -87,13 +87,18 @@ def loaded(shell: InteractiveShell) -> Magics | None:
     return _LOADED.get(id(shell))
 
 
-def keep_question(lines: list[str]) -> list[str]:
-    """A request that ends in `?` is a request: IPython would take its last word for a call for help."""
-    text = "".join(lines)
-    if not text.lstrip().startswith(f"%{NAME} ") or "\n" in text.strip() or not text.rstrip().endswith("?"):
+def one_line(lines: list[str]) -> list[str]:
+    """Two requests that IPython would not hand to us as they are.
+
+    One that ends in `?` looks to it like a call for help on its last word; a `%%cosh` with nothing below is refused.
+    """
+    text = "".join(lines).strip()
+    if "\n" in text:
         return lines
-    request = text.strip().removeprefix(f"%{NAME} ")
-    return [f"get_ipython().run_line_magic({NAME!r}, {request!r})\n"]
+    for start, needs_question in ((f"%{NAME} ", True), (f"%%{NAME} ", False)):
+        if f"{text} ".startswith(start) and (text.endswith("?") or not needs_question):
+            return [f"get_ipython().run_line_magic({NAME!r}, {text.removeprefix(start.strip()).strip()!r})\n"]
+    return lines
 
 
 def _warm_up() -> None:
