@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import AsyncIterator, Mapping
+from dataclasses import replace
 from typing import Any
-from urllib.parse import urlsplit
 
 from cosh_nb.errors import ContextOverflow, ProviderError
 from cosh_nb.events import ModelEvent
 from cosh_nb.messages import Block, Message
+from cosh_nb.providers.addresses import host
 from cosh_nb.providers.anthropic_events import MessageDecoder
 from cosh_nb.providers.base import Request
 from cosh_nb.providers.faults import Service
@@ -24,6 +25,7 @@ from cosh_nb.providers.wire import Wire
 from cosh_tools.contract import ToolDefinition
 
 BASE_URL = "https://api.anthropic.com"
+ANTHROPIC = Service("Anthropic", BASE_URL, "", "ANTHROPIC_API_KEY", "ANTHROPIC_BASE_URL")
 VERSION = "2023-06-01"
 DIALECT = "anthropic"
 
@@ -41,17 +43,19 @@ class AnthropicProvider:
     name = "anthropic"
 
     def __init__(
-        self, model: str, key: Key | None = None, base_url: str = "", *, patience: Patience = PINGED, headers: Any = ()
+        self,
+        model: str,
+        key: Key | None = None,
+        base_url: str = "",
+        *,
+        service: Service = ANTHROPIC,
+        patience: Patience = PINGED,
+        headers: Any = (),
     ) -> None:
         self.model = model
-        url = (base_url or BASE_URL).rstrip("/").removesuffix("/v1")
-        self.service = Service("Anthropic", url, model, "ANTHROPIC_API_KEY", "ANTHROPIC_BASE_URL")
-        self._wire = Wire(
-            self.service,
-            key or Key(header="x-api-key"),
-            patience,
-            {"anthropic-version": VERSION, **dict(headers)},
-        )
+        url = (base_url or service.url).rstrip("/").removesuffix("/v1")
+        self.service = replace(service, url=url, model=model)
+        self._wire = Wire(self.service, key or Key(), patience, {"anthropic-version": VERSION, **dict(headers)})
         self._tools: tuple[tuple[ToolDefinition, ...], bytes] = ((), b"")
         self.quirks: dict[str, Any] = {}
         """What this service or model was found not to take; kept for the requests to come."""
@@ -59,8 +63,7 @@ class AnthropicProvider:
     @property
     def label(self) -> str:
         """The model, and where it is asked if that is not the service itself."""
-        host = urlsplit(self.service.url).netloc.rpartition("@")[2]
-        return self.model if self.service.url == BASE_URL else f"{self.model} at {host}"
+        return self.model if self.service.url == BASE_URL else f"{self.model} at {host(self.service.url)}"
 
     def stream(self, request: Request) -> AsyncIterator[ModelEvent]:
         """The answer, event by event."""

@@ -7,9 +7,9 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
-from urllib.parse import urlsplit, urlunsplit
 
 from cosh_nb.errors import AuthError, ContextOverflow, ProviderError, StreamCut
+from cosh_nb.providers.addresses import shown, split
 
 _OVERFLOW = re.compile(
     r"prompt is too long|maximum context length|context_length_exceeded|exceeds? (the )?(available )?context"
@@ -18,7 +18,7 @@ _OVERFLOW = re.compile(
     re.IGNORECASE,
 )
 _NO_TOOLS = re.compile(r"does not support tools|tool-call-parser|enable-auto-tool-choice|--jinja", re.IGNORECASE)
-_NO_MODEL = re.compile(r"model", re.IGNORECASE)
+_NO_MODEL = re.compile(r"\bmodel\b|model_not_found", re.IGNORECASE)
 _NO_CREDIT = re.compile(r"insufficient_quota|credit balance|billing", re.IGNORECASE)
 _KEYISH = re.compile(r"\b(sk|pk|key|Bearer)[-_ ][A-Za-z0-9*_\-.]{6,}")
 _TITLE = re.compile(r"<title[^>]*>(.*?)</title>", re.IGNORECASE | re.DOTALL)
@@ -43,8 +43,7 @@ class Service:
     @property
     def place(self) -> str:
         """The address without user, password and query."""
-        parts = urlsplit(self.url)
-        return urlunsplit((parts.scheme, parts.netloc.rpartition("@")[2], parts.path, "", ""))
+        return shown(self.url)
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,7 +141,7 @@ def unreachable(service: Service, why: str, detail: str, *, retry: bool = True) 
         case "refused":
             sentence = f"Nothing answers at {service.place}. Start the server there, or {_check_url(service, low=True)}"
         case "name":
-            host = urlsplit(service.url).hostname
+            host = split(service.url).hostname
             sentence = f"The host {host!r} was not found. Check the network, or {_check_url(service, low=True)}"
         case "timeout":
             sentence = f"{service.place} does not answer. Check the network and proxy, or try again in a minute."
@@ -151,6 +150,8 @@ def unreachable(service: Service, why: str, detail: str, *, retry: bool = True) 
                 f"The certificate of {service.place} was not accepted. If your network inspects traffic, "
                 "set SSL_CERT_FILE to your organisation's certificates; else do not trust this address."
             )
+        case "no tls":
+            sentence = f"{service.place} does not speak https. If the server is yours, its address starts with http:"
         case "proxy":
             sentence = f"The proxy on the way to {service.place} failed. Check HTTPS_PROXY, HTTP_PROXY and NO_PROXY."
         case "url":

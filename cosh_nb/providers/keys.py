@@ -8,6 +8,7 @@ import contextlib
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Literal
 
 from cosh_nb.errors import AuthError
 
@@ -19,8 +20,8 @@ class Key:
     """A key and the header that carries it. With no key, no header is sent: a local server needs none."""
 
     value: str = field(default="", repr=False)
-    header: str = "authorization"
-    """"authorization" (sent as Bearer) or "x-api-key"."""
+    style: Literal["bearer", "x-api-key", "both"] = "bearer"
+    """The header that carries it; "both" for a helper, whose key may be for the service or for a gateway."""
     helper: str = ""
     """A shell command that prints the key; asked at the first request and once after a refusal."""
     _fresh: bool = field(default=True, repr=False)
@@ -32,7 +33,14 @@ class Key:
         value = self.value.strip()
         if not value:
             return {}
-        return {self.header: f"Bearer {value}" if self.header == "authorization" else value}
+        plain, bearer = {"x-api-key": value}, {"authorization": f"Bearer {value}"}
+        match self.style:
+            case "bearer":
+                return bearer
+            case "x-api-key":
+                return plain
+            case "both":
+                return plain | bearer
 
     def refresh(self) -> bool:
         """Forget a refused key that a helper gave; False for any other, and for one that was refused at once again."""

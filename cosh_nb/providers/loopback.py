@@ -9,10 +9,9 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
-from urllib.parse import urlsplit
 
 from cosh_nb.errors import ProviderError
+from cosh_nb.providers.addresses import split
 from cosh_nb.providers.faults import Service
 from cosh_nb.providers.keys import Key
 from cosh_nb.providers.retry import Patience
@@ -51,9 +50,9 @@ async def probe_loopback(timeout: float = SECONDS, servers: Sequence[Server] = U
     return [server for server in found if server is not None]
 
 
-async def probe(server: Server, timeout: float = SECONDS, key: Key | None = None) -> Server | None:
+async def probe(server: Server, timeout: float = SECONDS, key: str = "") -> Server | None:
     """The server with its models; None where it does not answer, is another one, or has no model that calls tools."""
-    wire = Wire(Service(server.name, server.url), key or Key(), Patience(connect=timeout))
+    wire = Wire(Service(server.name, server.url), Key(key), Patience(connect=timeout))
     await asyncio.to_thread(_load)  # the first import of httpx must not eat the time that the server has
     try:
         async with asyncio.timeout(timeout):
@@ -124,7 +123,7 @@ def ollama_url(host: str) -> str:
     text = host.strip().strip("\"'").rstrip("/")
     if "://" not in text:
         text = f"http://{text}"
-    parts = urlsplit(text)
+    parts = split(text)
     name = parts.hostname or "127.0.0.1"
     name = "127.0.0.1" if name in {"0.0.0.0", "::"} else name  # noqa: S104 (read, not bound)
     name = f"[{name}]" if ":" in name else name
@@ -132,9 +131,14 @@ def ollama_url(host: str) -> str:
     return f"{parts.scheme}://{name}:{port}{parts.path}/v1"
 
 
+def usual(kind: str) -> Server:
+    """The server of this kind on its usual port."""
+    return next(server for server in USUAL if server.kind == kind)
+
+
 async def _listens(url: str, timeout: float) -> bool:
     """Whether anything listens there; costs no import where nothing does."""
-    parts = urlsplit(url)
+    parts = split(url)
     try:
         async with asyncio.timeout(timeout):
             _, writer = await asyncio.open_connection(parts.hostname, parts.port or 80)
@@ -148,11 +152,3 @@ def _load() -> None:
     from cosh_nb.providers.wire import warm
 
     warm()
-
-
-def known_server(kind: str) -> Server | None:
-    """The server of this kind on its usual port."""
-    return next((server for server in USUAL if server.kind == kind), None)
-
-
-__all__: list[Any] = ["USUAL", "Server", "known_server", "ollama_url", "probe", "probe_loopback"]

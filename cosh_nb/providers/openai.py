@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import AsyncIterator
 from dataclasses import replace
 from typing import Any
-from urllib.parse import urlsplit
 
 from cosh_nb.errors import ContextOverflow, ProviderError
 from cosh_nb.events import ModelEvent
+from cosh_nb.providers.addresses import host, split
 from cosh_nb.providers.base import Request
 from cosh_nb.providers.faults import Service
 from cosh_nb.providers.keys import Key
@@ -65,7 +65,7 @@ class OpenAIProvider:
             return self.model
         if self.service.name != OPENAI.name:
             return f"{self.model} ({self.service.name})"
-        return f"{self.model} at {urlsplit(self.service.url).netloc.rpartition('@')[2]}"
+        return f"{self.model} at {host(self.service.url)}"
 
     def stream(self, request: Request) -> AsyncIterator[ModelEvent]:
         """The answer, event by event."""
@@ -159,4 +159,4 @@ def _choice(choice: str) -> Any:
 def _with_path(url: str) -> str:
     """The base URL; a bare host gets the /v1 that every such server has."""
     url = url.rstrip("/")
-    return url if urlsplit(url).path else f"{url}/v1"
+    return url if split(url).path or not split(url).netloc else f"{url}/v1"

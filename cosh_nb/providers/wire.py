@@ -9,13 +9,14 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import random
+import ssl
 from collections.abc import AsyncGenerator, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Protocol
-from urllib.parse import urlsplit
 
 from cosh_nb.errors import ProviderError
 from cosh_nb.events import ModelEvent, Waiting
 from cosh_nb.providers import faults
+from cosh_nb.providers.addresses import is_loopback, split
 from cosh_nb.providers.attempt import Attempt, Decoder, Failed, Inbox
 from cosh_nb.providers.retry import Patience, asked_delay, own_delay, retryable
 from cosh_nb.providers.sse import dumps
@@ -248,7 +249,7 @@ def _new_client(url: str, patience: Patience) -> httpx.AsyncClient:
     import httpx  # the only place where it is loaded for models
 
     # A server on this machine is reached directly, whatever proxy the environment names, and without certificates.
-    near = is_loopback(url) and urlsplit(url).scheme == "http"
+    near = is_loopback(url) and split(url).scheme == "http"
     return httpx.AsyncClient(
         timeout=httpx.Timeout(None, connect=patience.connect, write=60.0),
         limits=httpx.Limits(max_connections=None, max_keepalive_connections=8, keepalive_expiry=60.0),
@@ -256,12 +257,6 @@ def _new_client(url: str, patience: Patience) -> httpx.AsyncClient:
         trust_env=not near,
         verify=not near,
     )
-
-
-def is_loopback(url: str) -> bool:
-    """Whether the address is this very machine."""
-    host = (urlsplit(url).hostname or "").lower()
-    return host in {"localhost", "::1"} or host.startswith("127.")
 
 
 def _secrets(headers: Mapping[str, str]) -> tuple[str, ...]:
@@ -281,8 +276,10 @@ def _unreachable(service: faults.Service, error: Exception, secrets: Iterable[st
     retry, why = True, "broke"
     if isinstance(error, httpx.UnsupportedProtocol | httpx.InvalidURL | UnicodeError):
         why, retry = "url", False
-    elif any("ssl" in type(cause).__name__.lower() for cause in causes) or "certificate" in words:
+    elif "certificate" in words and "verif" in words:
         why, retry = "tls", False
+    elif any(isinstance(cause, ssl.SSLError) for cause in causes):
+        why, retry = "no tls", False
     elif isinstance(error, httpx.ProxyError):
         why = "proxy"
     elif isinstance(error, httpx.TimeoutException):

@@ -77,6 +77,7 @@ __all__ = [
     "Seen",
     "Turn",
     "Whole",
+    "anthropic_events",
     "call",
     "frames",
     "other",
