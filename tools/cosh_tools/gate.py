@@ -148,7 +148,8 @@ class Gate:
                 if grant is not None and self.grants is not None:
                     self.grants.add(grant)
                 how = "once" if grant is None else ("for the session" if grant.scope == "session" else "always")
-                return Passed(f"{by} allowed it {how}", changed)
+                said = f"{by} changed and allowed it" if changed is not None else f"{by} allowed it {how}"
+                return Passed(said, changed)
             case Refused(reason=reason, stop=stop, by=by):
                 return Stopped(reason or "no reason given", by=by, ends_turn=stop)
             case RanElsewhere(result=result, by=by):
