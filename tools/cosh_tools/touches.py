@@ -33,19 +33,27 @@ class Reads(PathTouch):
 
 @dataclass(frozen=True, slots=True)
 class Writes(PathTouch):
-    """The call creates, changes or deletes a file. `deletes` is True where content is lost."""
+    """The call creates, changes or deletes a file. `deletes` is True where content is lost.
+
+    `of` names the command whose own effect this is: inside the workspace, a rule that allows the command allows it.
+    """
 
     deletes: bool = False
+    of: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Runs:
-    """One simple command of a shell call: `words` are literal, `text` is what a rule's prefix is compared with."""
+    """One simple command of a shell call: `words` are literal, `text` is what a rule's prefix is compared with.
+
+    A `harmless` one (`echo`, `true`, `cd` inside the workspace) needs no rule beside those of its neighbours.
+    """
 
     text: str
     words: tuple[str, ...]
     shell: str = "Bash"
     destructive: bool = False
+    harmless: bool = False
 
 
 @dataclass(frozen=True, slots=True)

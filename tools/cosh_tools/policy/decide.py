@@ -81,9 +81,17 @@ def decide(call: Subject, touches: Sequence[Touch], rules: Rules, mode: Permissi
 
 
 def needs_cover(touch: Touch) -> bool:
-    """Whether an allow rule must speak of this touch: reading plainly inside the workspace needs none."""
+    """Whether an allow rule must speak of this touch.
+
+    Reading plainly inside the workspace needs none; what a command of the same call itself does there is covered by the
+    rule that allows the command (a redirection is not: it is the shell's); commands without effect need none.
+    """
     match touch:
         case Reads(inside=True, protected=False):
+            return False
+        case Writes(inside=True, protected=False, of=of) if of:
+            return False
+        case Runs(harmless=True):
             return False
         case _:
             return True

@@ -30,7 +30,7 @@ _NEVER_PREFIX = frozenset("bash sh zsh fish dash ksh sudo su doas env xargs pyth
 
 def offers(call: Subject, touches: Sequence[Touch], reason: Ask, mode: PermissionMode, root: Path) -> tuple[Grant, ...]:
     """The lasting grants for this call, least first; none where only this one call may be allowed."""
-    if not reason.lasting or any(isinstance(touch, Runs) and touch.destructive for touch in touches):
+    if not reason.lasting or any(_loses(touch) for touch in touches):
         return ()
     rules, what = _rules(call, [touch for touch in touches if needs_cover(touch)], root)
     if not rules:
@@ -143,6 +143,14 @@ def command_prefix(touch: Runs) -> str:
     if words[0] in _TWO_WORDS:
         return " ".join(words[:2]) if len(words) > 1 and not words[1].startswith("-") else ""
     return words[0]
+
+
+def _loses(touch: Touch) -> bool:
+    match touch:
+        case Runs(destructive=destroys) | Writes(deletes=destroys):
+            return destroys
+        case _:
+            return False
 
 
 def _grant(what: str, rules: tuple[Rule, ...], scope: Literal["session", "always"]) -> Grant:

@@ -12,6 +12,7 @@ from pydantic import AliasChoices, Field
 
 from cosh_tools.contract import PermissionLevel, Tool, ToolContext, ToolInput, ToolKind, ToolResult, Touch
 from cosh_tools.policy import shell as grammar
+from cosh_tools.policy.shell_places import start_folder
 from cosh_tools.shell.meaning import not_an_error
 from cosh_tools.shell.output import Capture
 from cosh_tools.shell.process import Ended
@@ -23,7 +24,6 @@ from cosh_tools.shell.run import (
     exit_words,
     in_background,
     left_words,
-    start_folder,
 )
 
 COSH_MOST = 32 << 20

@@ -86,17 +86,6 @@ def environment() -> dict[str, str]:
     return {name: value for name, value in os.environ.items() if name not in _COLOURS} | _QUIET
 
 
-def start_folder(ctx: ToolContext) -> tuple[Path, str]:
-    """Where a command starts, and what to say where the session's folder has vanished."""
-    folder = ctx.working_dir
-    if folder.is_dir():
-        return folder, ""
-    back = ctx.workspace
-    while not back.is_dir():
-        back = back.parent
-    return back, f"(The folder {folder} is gone; this ran in {back}.)"
-
-
 def checked(command: str) -> None:
     """Raise ToolError for a command that no shell could be given."""
     if not command.strip():
