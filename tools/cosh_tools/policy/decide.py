@@ -97,12 +97,16 @@ def needs_cover(touch: Touch) -> bool:
             return True
 
 
+def to_cover(touches: Sequence[Touch]) -> list[Touch]:
+    """The touches that allow rules must cover together; a call of harmless commands alone must have those covered."""
+    needed = [touch for touch in touches if needs_cover(touch)]
+    return needed or [touch for touch in touches if isinstance(touch, Runs)]
+
+
 def _covering(touches: Sequence[Touch], rules: Rules) -> list[str]:
     """The allow rules that together cover every touch that needs it; empty when one is left or none is needed."""
     found: dict[str, None] = {}
-    for touch in touches:
-        if not needs_cover(touch):
-            continue
+    for touch in to_cover(touches):
         rule = next((rule for rule in rules.allow if rule.matches(touch)), None)
         if rule is None:
             return []

@@ -16,7 +16,7 @@ from typing import Any, Literal, assert_never
 
 from cosh_tools.hosts import Grant
 from cosh_tools.kinds import PermissionMode
-from cosh_tools.policy.decide import Ask, Subject, needs_cover
+from cosh_tools.policy.decide import Ask, Subject, to_cover
 from cosh_tools.policy.modes import scopes
 from cosh_tools.policy.rules import BadRule, Rule, parse_rule
 from cosh_tools.touches import Fetches, Needs, Opaque, Reads, Runs, RunsCode, Touch, Uses, Writes
@@ -32,7 +32,7 @@ def offers(call: Subject, touches: Sequence[Touch], reason: Ask, mode: Permissio
     """The lasting grants for this call, least first; none where only this one call may be allowed."""
     if not reason.lasting or any(_loses(touch) for touch in touches):
         return ()
-    rules, what = _rules(call, [touch for touch in touches if needs_cover(touch)], root)
+    rules, what = _rules(call, to_cover(touches), root)
     if not rules:
         return ()
     return tuple(_grant(what, rules, scope) for scope in scopes(mode))
