@@ -1,7 +1,7 @@
 """The loopback model server in a process of its own, so that its work is not counted as the client's.
 
 The model's name says what is answered: `text.N` N deltas of 20 characters; `tool.N.C` a call with N bytes of
-arguments in chunks of C; anything else one short sentence.
+arguments in chunks of C; `turns.N` a small call until N results have come back; anything else one short sentence.
 """
 
 from __future__ import annotations
@@ -51,10 +51,20 @@ def serve() -> None:
 
     def decide(request: dict) -> Turn:
         kind, *numbers = request["model"].split(".")
+        if kind == "turns":
+            results = sum(
+                block.get("type") == "tool_result"
+                for message in request["messages"]
+                for block in message["content"]
+                if isinstance(block, dict)
+            )
+            return small if results < int(numbers[0]) else turn(text("Done."))
         if kind not in {"text", "tool"}:
             return turn(text("Hello, world."))
         size = int(numbers[0])
         return made(kind, size, int(numbers[1]) if len(numbers) > 1 else 20)
+
+    small = turn(text("I go on."), call("noop", {"content": "call"}))
 
     with ModelServer(ready_made=True) as server:
         server.answer(decide)
