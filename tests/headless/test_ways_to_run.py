@@ -131,18 +131,21 @@ def test_what_prints_beside_the_protocol_goes_to_stderr(tmp_path, model_server):
     site = tmp_path / "site"
     site.mkdir()
     (site / "cosh_stray.py").write_text(
-        "import os, threading\n"
+        "import os, threading, time\n"
         "def later():\n"
+        "    while not os.path.exists('go'):\n"
+        "        time.sleep(0.02)\n"
         "    print('stray print')\n"
         "    os.write(1, b'stray write\\n')\n"
         "    os.system('echo stray child')\n"
-        "threading.Timer(0.5, later).start()\n"
+        "threading.Thread(target=later, daemon=True).start()\n"
     )
     (site / "sitecustomize.py").write_text("import cosh_stray\n")
 
     with Headless(tmp_path, model_server.env(), env={"PYTHONPATH": str(site)}) as cosh:
         cosh.control("initialize")
         cosh.until(lambda line: line.get("subtype") == "init")
+        (cosh.workspace / "go").touch()
         cosh.until_errors("stray child")
         cosh.user("hi")
         cosh.result()

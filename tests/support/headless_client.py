@@ -14,6 +14,7 @@ import contextlib
 import json
 import os
 import queue
+import shlex
 import signal
 import subprocess
 import sys
@@ -32,6 +33,14 @@ def environment(home: Path, model: Mapping[str, str]) -> dict[str, str]:
     home.mkdir(parents=True, exist_ok=True)
     kept = {name: os.environ[name] for name in ("PATH", "LANG", "TMPDIR") if name in os.environ}
     return {**kept, "HOME": str(home), **model}
+
+
+def program(folder: Path) -> str:
+    """The command as one file that can be run, for clients that take a path."""
+    file = folder / "cosh-nb"
+    file.write_text(f'#!/bin/sh\nexec {shlex.join(COMMAND)} "$@"\n')
+    file.chmod(0o755)
+    return str(file)
 
 
 class Headless:
