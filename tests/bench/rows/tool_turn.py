@@ -1,4 +1,4 @@
-"""One tool turn of a long loop: policy, hooks, transcript and a tool that does nothing; CPU, against httpx and orjson."""
+"""One tool turn of a long loop: policy, hooks, transcript, a tool that does nothing; CPU, against httpx and orjson."""
 
 from __future__ import annotations
 
