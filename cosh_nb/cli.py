@@ -9,6 +9,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import NoReturn
+from urllib.parse import quote
 
 from cosh_nb import __version__
 from cosh_nb.errors import CoshError
@@ -65,7 +66,7 @@ def _run(arguments: Sequence[str]) -> int:
         case "doctor":
             return _doctor()
         case "install-lab":
-            return _install_lab(user=given.user)
+            return _install_lab(here=given.here)
         case "version":
             print(__version__)
             return 0
@@ -93,9 +94,11 @@ def _lab(notebook: Path | None, rest: Sequence[str]) -> NoReturn:
     # In the notebook's folder: relative paths then mean the same in the file browser, the kernel and the agent.
     folder = notebook if notebook.is_dir() else notebook.parent
     root = os.path.realpath(folder)
-    command = [sys.executable, "-m", "jupyterlab", f"--ServerApp.root_dir={root}", *rest]
+    command = [sys.executable, "-m", "jupyterlab", f"--ServerApp.root_dir={root}"]
     if not notebook.is_dir():
-        command.append(os.path.join(root, notebook.name))  # noqa: PTH118  (a link stays the name that was given)
+        # Not as a file argument: the address that JupyterLab prints should lead to the notebook too.
+        command.append(f"--LabApp.default_url=/lab/tree/{quote(notebook.name)}")
+    command += rest
     if hasattr(os, "geteuid") and os.geteuid() == 0 and "--allow-root" not in rest:
         command.append("--allow-root")
     os.execv(sys.executable, command)  # noqa: S606  (JupyterLab takes our place: Ctrl-C and the exit code are its own)
@@ -107,15 +110,11 @@ def _doctor() -> int:
     return doctor.run(lambda text: print(text, flush=True))
 
 
-def _install_lab(*, user: bool) -> int:
+def _install_lab(*, here: bool) -> int:
     from cosh_nb import install_lab
 
-    try:
-        target = install_lab.install(user=user)
-    except OSError as error:
-        hint = "" if user else " `cosh-nb install-lab --user` puts it into your own folder."
-        raise CoshError(f"The extension could not be copied ({error}).{hint}") from None
-    print(f"Installed {install_lab.version(target)} into {target}. Reload open JupyterLab pages.")
+    target = Path(sys.prefix) / "share" / "jupyter" / "labextensions" if here else None
+    print(install_lab.install(target))
     return 0
 
 
@@ -139,6 +138,6 @@ def _parser() -> argparse.ArgumentParser:
     lab.add_argument("notebook", nargs="?", type=Path, help="a copy of the quickstart notebook when left out")
     commands.add_parser("doctor", help="say what is installed, which model answers and why, and how to mend the rest")
     install = commands.add_parser("install-lab", help="copy the lab extension to where JupyterLab looks for it")
-    install.add_argument("--user", action="store_true", help="for all Jupyter servers of this person")
+    install.add_argument("--here", action="store_true", help="into this environment only, not for all your servers")
     commands.add_parser("version", help="print the version")
     return parser

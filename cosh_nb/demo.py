@@ -49,15 +49,15 @@ def run(folder: Path | None, say: Say) -> bool:
     say(f"The quickstart notebook, in {notebook.parent}, with the offline helper (not a language model).\n")
     book, problem = execute(notebook, say)
     page = _html(notebook, book)
-    checks = [Check("every cell ran", not problem), *_checks(notebook.parent, book)]
+    found = [Check("every cell ran", not problem), *checks(notebook.parent, book)]
     say("")
-    for check in checks:
+    for check in found:
         say(f"{'ok     ' if check.landed else 'FAILED '} {check.what}")
     if problem:
         say(f"\n{problem}")
     say(f"\nThe executed notebook: {notebook}\nThe same as a page:    {page}")
     say(f"Open it and go on:     cosh-nb lab {notebook}")
-    return all(check.landed for check in checks)
+    return all(check.landed for check in found)
 
 
 def execute(notebook: Path, say: Say) -> tuple[NotebookNode, str]:
@@ -110,21 +110,7 @@ def transcript(cell: NotebookNode) -> str:
     return "\n".join(part.rstrip() for part in parts if part.strip())
 
 
-# -- what it shows and checks ------------------------------------------------------------------------------------------
-
-
-def _tell_source(cell: Any, index: int, say: Say) -> None:
-    if cell.cell_type == "code" and cell.source.strip():
-        say(f"[{index}] " + cell.source.rstrip().replace("\n", "\n    "))
-
-
-def _tell_outputs(cell: Any, say: Say) -> None:
-    if cell.cell_type == "code":
-        text = transcript(cell)
-        say("\n".join(f"    | {line}".rstrip() for line in text.split("\n")) + "\n" if text else "")
-
-
-def _checks(folder: Path, book: NotebookNode) -> Sequence[Check]:
+def checks(folder: Path, book: NotebookNode) -> Sequence[Check]:
     """One per claim that the notebook makes."""
     asked = [cell for cell in book.cells if cell.cell_type == "code" and cell.source.startswith("%%cosh")]
     shown = {cell.source.partition("\n")[2]: transcript(cell) for cell in asked}
@@ -142,6 +128,20 @@ def _checks(folder: Path, book: NotebookNode) -> Sequence[Check]:
         Check("the plot is there", plot is not None and _has_picture(plot)),
         Check("the code ran in the notebook's kernel", length is not None and transcript(length) == str(rows)),
     )
+
+
+# -- what it shows ----------------------------------------------------------------------------------------------------
+
+
+def _tell_source(cell: Any, index: int, say: Say) -> None:
+    if cell.cell_type == "code" and cell.source.strip():
+        say(f"[{index}] " + cell.source.rstrip().replace("\n", "\n    "))
+
+
+def _tell_outputs(cell: Any, say: Say) -> None:
+    if cell.cell_type == "code":
+        text = transcript(cell)
+        say("\n".join(f"    | {line}".rstrip() for line in text.split("\n")) + "\n" if text else "")
 
 
 def _has_picture(cell: Any) -> bool:
@@ -199,4 +199,4 @@ def _environment(scratch: Path) -> dict[str, str]:
     }
 
 
-__all__ = ["DemoFailed", "execute", "run", "transcript"]
+__all__ = ["Check", "DemoFailed", "checks", "execute", "run", "transcript"]

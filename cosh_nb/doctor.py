@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import os
 import platform
 import shutil
@@ -227,21 +228,24 @@ def _settings(known: Settings) -> Iterator[Finding]:
 def _front_end() -> Iterator[Finding]:
     from cosh_nb import __version__, install_lab
 
-    places = install_lab.installed()
-    if not places:
+    copies = install_lab.copies()
+    if not copies:
         yield Finding(
             "note",
             "the lab extension is not installed here: cells are edited on disk, cards have no keys of their own",
-            "cosh-nb install-lab, in the environment of the Jupyter server",
+            "cosh-nb install-lab",
         )
     else:
-        found = install_lab.version(places[0])
-        if found == __version__:
-            yield Finding("ok", f"lab extension {found} in {places[0]}")
+        first = copies[0]
+        if first.current:
+            yield Finding("ok", f"lab extension {first.version} in {first.folder}")
         else:
-            yield Finding("note", f"lab extension {found} in {places[0]} is not {__version__}", "cosh-nb install-lab")
-    for file in install_lab.disabled():
-        yield Finding("note", f"the lab extension is switched off in {file}", "jupyter labextension enable cosh-nb")
+            old = f"lab extension {first.version} in {first.folder} is not {__version__}"
+            yield Finding("note", old, "cosh-nb install-lab")
+    for file in _switched_off(install_lab.NAME):
+        yield Finding(
+            "note", f"the lab extension is switched off in {file}", f"jupyter labextension enable {install_lab.NAME}"
+        )
     if _widgets():
         yield Finding("ok", "ipywidgets draws in JupyterLab and Notebook: cards have buttons")
     else:
@@ -252,6 +256,21 @@ def _front_end() -> Iterator[Finding]:
         )
     if os.environ.get("DISPLAY") is None and os.environ.get("WAYLAND_DISPLAY") is None and sys.platform == "linux":
         yield Finding("note", "no display here: `cosh-nb lab` prints an address to open elsewhere")
+
+
+def _switched_off(name: str) -> Iterator[Path]:
+    """The files that switch an extension off for JupyterLab."""
+    from jupyter_core.paths import jupyter_config_path
+
+    for folder in jupyter_config_path():
+        file = Path(folder) / "labconfig" / "page_config.json"
+        try:
+            listed = json.loads(file.read_text("utf-8")).get("disabledExtensions", {})
+        except (OSError, ValueError, AttributeError):
+            continue
+        off = listed if isinstance(listed, list) else [key for key, value in dict(listed).items() if value]
+        if name in off:
+            yield file
 
 
 def _widgets() -> bool:
