@@ -26,6 +26,7 @@ from typing import IO, Any, Self
 
 PATIENCE = 30.0
 COMMAND = (sys.executable, "-c", "import sys; from cosh_nb.headless import main; sys.exit(main(sys.argv[1:]))")
+ACP_COMMAND = (sys.executable, "-c", "import sys; from cosh_nb.acp import main; sys.exit(main(sys.argv[1:]))")
 
 
 def environment(home: Path, model: Mapping[str, str]) -> dict[str, str]:
