@@ -10,8 +10,11 @@ from cosh_nb.typed import FLAGS, SWITCHES
 
 async def show_help(desk: Desk, arguments: str) -> str:
     """All commands, or one."""
-    del desk
     every = commands.table()
+    if arguments.strip() == "offline":
+        from cosh_nb.providers.offline.manual import manual  # the grammar is loaded where it is wanted
+
+        return manual()
     if arguments:
         command = every.get(arguments.strip().lstrip("/"))
         if command is None:
@@ -27,6 +30,10 @@ async def show_help(desk: Desk, arguments: str) -> str:
         f"Options before the request: {', '.join(f'`{flag}`' for flag in (*FLAGS, *SWITCHES))}.",
         "`{name}` puts a variable's value into the request, `@path` attaches a file.",
     ]
+    if desk.agent.provider is not None and desk.agent.provider.name == "offline":
+        from cosh_nb.providers.offline.manual import manual  # the same
+
+        lines += ["", manual()]
     return "\n".join(lines)
 
 

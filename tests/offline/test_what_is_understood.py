@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from pathlib import Path
 
 import pytest
 
@@ -31,6 +32,7 @@ from cosh_nb.providers.offline.intents import (
     SummariseTable,
     SummariseVariable,
 )
+from cosh_nb.providers.offline.manual import table
 from cosh_nb.providers.offline.patterns import compiled
 from cosh_nb.providers.offline.understand import GRAMMAR, NotUnderstood, understand
 
@@ -316,3 +318,10 @@ def test_long_and_knotty_requests_take_no_time(request_):
     understand(request_)
 
     assert time.process_time() - started < 2.0
+
+
+def test_the_readme_shows_what_the_grammar_says():
+    readme = (Path(__file__).parents[2] / "README.md").read_text("utf-8")
+    shown = readme.partition("checked by tests/offline -->\n")[2].partition("\n<!-- /offline -->")[0]
+
+    assert shown == table()

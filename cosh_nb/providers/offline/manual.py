@@ -16,6 +16,12 @@ def can_do() -> list[tuple[str, str]]:
     return [(phrase.example, phrase.what) for phrase in GRAMMAR if phrase.example]
 
 
+def table() -> str:
+    """The same as a Markdown table."""
+    rows = [f"| {_code(example)} | {what} |" for example, what in can_do()]
+    return "\n".join(["| you say | it |", "|---|---|", *rows])
+
+
 def manual() -> str:
     """The whole of it, as Markdown."""
     lines = [f"- {_code(example)}: {what}" for example, what in can_do()]
