@@ -105,9 +105,11 @@ class Asking:
     def choose(self) -> Chosen:
         """How to ask in this cell."""
         if self.mailbox.kernel is None:
-            if sys.stdin is not None and sys.stdin.isatty():
-                return Chosen("prompt")
-            return Chosen("nobody", "this IPython has no terminal to ask at")
+            if sys.stdin is None or not sys.stdin.isatty():
+                return Chosen("nobody", "this IPython has no terminal to ask at")
+            if self.place.background:
+                return Chosen("nobody", "a turn in the background has no prompt to ask at")
+            return Chosen("prompt")
         if not self.place.can_ask:
             return Chosen("nobody", "this notebook runs without a person in front of it")
         if missing(self.mailbox.kernel) or not _widgets():

@@ -153,7 +153,12 @@ class NotebookPage:
             button = page.locator(".jp-OutputArea button:visible").filter(has_text=exact)
             button.last.click(timeout=timeout * 1000)
 
-        self.do(press)
+        from playwright.sync_api import TimeoutError as Late
+
+        try:
+            self.do(press)
+        except Late:
+            raise AssertionError(f"No button {text!r} could be clicked within {timeout:g} s. {self._state()}") from None
 
     def type_into(self, placeholder: str, text: str, *, enter: bool = False) -> None:
         """Type into the field with this placeholder, key by key."""
