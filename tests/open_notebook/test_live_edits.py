@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+
 from open_notebook.conftest import said, story
 
 pytestmark = pytest.mark.browser

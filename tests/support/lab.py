@@ -11,7 +11,6 @@ import contextlib
 import json
 import os
 import secrets
-import shutil
 import signal
 import socket
 import subprocess
@@ -26,6 +25,7 @@ from typing import Any, Literal
 
 import nbformat
 
+from cosh_nb.install_lab import install as install_lab
 from support.browser import Browser
 from support.notebook_page import NotebookPage
 
@@ -49,9 +49,8 @@ class LabServer:
         for name in ("root", "data", "config", "runtime", "user"):
             (home / name).mkdir(parents=True, exist_ok=True)
         _no_announcements(home / "config")
-        if extension and (EXTENSION / "package.json").exists():
-            target = home / "data" / "labextensions" / "cosh-nb"
-            shutil.copytree(EXTENSION, target, ignore=shutil.ignore_patterns("__pycache__", "*.py"))
+        if extension:
+            install_lab(home / "data" / "labextensions")
         port, token = _free_port(), secrets.token_hex(16)
         command = [
             sys.executable, "-m", "jupyterlab", "--no-browser", "--ip=127.0.0.1", f"--port={port}",

@@ -72,12 +72,13 @@
     for (const control of root.matches(CONTROLS) ? [root, ...root.querySelectorAll(CONTROLS)] : root.querySelectorAll(CONTROLS)) {
       if (control.dataset.lmSuppressShortcuts === 'true') continue;
       control.dataset.lmSuppressShortcuts = 'true';
-      nameIt(control);
+      requestAnimationFrame(() => nameIt(control));      // a widget gets its texts after it was attached
     }
   }
 
   function nameIt(control) {
-    if (control.getAttribute('aria-label') || control.getAttribute('aria-labelledby') || control.labels?.length) return;
+    const labelled = [...control.labels || []].some(label => label.textContent.trim());
+    if (labelled || control.getAttribute('aria-label') || control.getAttribute('aria-labelledby')) return;
     const said = /^(INPUT|TEXTAREA|SELECT)$/.test(control.tagName) ? '' : control.textContent.trim();
     const name = control.getAttribute('placeholder') || control.getAttribute('title');
     if (!said && name) control.setAttribute('aria-label', name);
