@@ -165,7 +165,7 @@ class Control:
             else:
                 self._done(request_id, subtype, body)
 
-        self._host.between_turns(change)
+        self._host.between_turns(change, lambda: self._failed(request_id, "The session ended before this was done."))
 
     def _done(self, request_id: str, what: str, body: dict[str, Any] | None = None) -> None:
         self._host.put(self._host.dialect.done(request_id, what, body or {}, self._host.facts()))

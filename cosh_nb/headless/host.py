@@ -51,9 +51,10 @@ class _Request:
 
 @dataclass
 class _Change:
-    """A change between two turns."""
+    """A change between two turns. `dropped` is called where the end came first."""
 
     do: Callable[[], Awaitable[None]]
+    dropped: Callable[[], None]
 
 
 class Host:
@@ -134,9 +135,9 @@ class Host:
                 self.interrupt()
             self._news.set()
 
-    def between_turns(self, do: Callable[[], Awaitable[None]]) -> None:
-        """Do it when what was asked before is done."""
-        self._queue.append(_Change(do))
+    def between_turns(self, do: Callable[[], Awaitable[None]], dropped: Callable[[], None]) -> None:
+        """Do it when what was asked before is done, or say that the end came first."""
+        self._queue.append(_Change(do, dropped))
         self._news.set()
 
     def _last(self) -> None:
@@ -197,13 +198,21 @@ class Host:
             else:
                 self._news.clear()
                 await self._news.wait()
-        for item in self._queue:
-            if isinstance(item, _Request):
-                self._end_request(_nothing_ran("interrupted"), None)
-        self._queue.clear()
+        self._drop_what_waits()
         if self._code is not None:
             return self._code
         return BAD_INPUT if self._failed else OK
+
+    def _drop_what_waits(self) -> None:
+        for item in self._queue:
+            match item:
+                case _Request():
+                    self._end_request(_nothing_ran("interrupted"), None)
+                case _Change(dropped=dropped):
+                    dropped()
+                case _:
+                    assert_never(item)
+        self._queue.clear()
 
     async def _do(self, item: _Request | _Change) -> None:
         match item:

@@ -145,10 +145,13 @@ def test_a_shutdown_answers_everything_that_was_asked(tmp_path, model_server):
     with Headless(tmp_path, model_server.env()) as cosh:
         for number in range(3):
             cosh.user(f"request {number}")
+        cosh.control("switch_model", "s1", model="claude-haiku-5-5")
         cosh.event("text_delta")
         shut_down(cosh)
         cosh.rest()
 
+    [refused] = cosh.of("control_response")
+    assert (refused["response"]["subtype"], refused["response"]["request_id"]) == ("error", "s1")
     assert [line["error_code"] for line in cosh.of("result")] == ["interrupted"] * 3
 
 

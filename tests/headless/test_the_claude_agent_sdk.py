@@ -24,7 +24,7 @@ from claude_agent_sdk import (
     query,
 )
 
-from support.headless_client import program
+from support.headless_client import PROGRAM
 from support.modelserver import call, text, thinking, turn
 
 
@@ -37,7 +37,7 @@ def options(tmp_path, model_server):
     def make(**more) -> ClaudeAgentOptions:
         extra = {"headless": None, "dialect": "claude", **more.pop("extra_args", {})}
         env = {**model_server.env(), "HOME": str(tmp_path / "home")}
-        return ClaudeAgentOptions(cli_path=program(tmp_path), cwd=workspace, env=env, extra_args=extra, **more)
+        return ClaudeAgentOptions(cli_path=PROGRAM, cwd=workspace, env=env, extra_args=extra, **more)
 
     return make
 

@@ -14,7 +14,6 @@ import contextlib
 import json
 import os
 import queue
-import shlex
 import signal
 import subprocess
 import sys
@@ -25,8 +24,10 @@ from pathlib import Path
 from typing import IO, Any, Self
 
 PATIENCE = 30.0
-COMMAND = (sys.executable, "-c", "import sys; from cosh_nb.headless import main; sys.exit(main(sys.argv[1:]))")
-ACP_COMMAND = (sys.executable, "-c", "import sys; from cosh_nb.acp import main; sys.exit(main(sys.argv[1:]))")
+COMMAND = (sys.executable, "-m", "cosh_nb", "--headless")
+ACP_COMMAND = (sys.executable, "-m", "cosh_nb", "acp")
+PROGRAM = str(Path(sys.executable).with_name("cosh-nb"))
+"""The command as an installed script, for clients that take a path."""
 
 
 def environment(home: Path, model: Mapping[str, str]) -> dict[str, str]:
@@ -34,14 +35,6 @@ def environment(home: Path, model: Mapping[str, str]) -> dict[str, str]:
     home.mkdir(parents=True, exist_ok=True)
     kept = {name: os.environ[name] for name in ("PATH", "LANG", "TMPDIR") if name in os.environ}
     return {**kept, "HOME": str(home), **model}
-
-
-def program(folder: Path) -> str:
-    """The command as one file that can be run, for clients that take a path."""
-    file = folder / "cosh-nb"
-    file.write_text(f'#!/bin/sh\nexec {shlex.join(COMMAND)} "$@"\n')
-    file.chmod(0o755)
-    return str(file)
 
 
 class Headless:
@@ -203,6 +196,16 @@ class Headless:
         """What was heard, for a test that fails."""
         heard = "\n".join(json.dumps(line)[:300] for line in self.lines[-20:])
         return f"heard:\n{heard}\nstderr:\n{self.errors[-2000:]}"
+
+    def now(self) -> list[dict[str, Any]]:
+        """What has come since, without waiting."""
+        come: list[dict[str, Any]] = []
+        with contextlib.suppress(queue.Empty):
+            while (line := self._come.get_nowait()) is not None:
+                come.append(line)
+            self._come.put(None)  # the end stays
+        self.lines += come
+        return come
 
     def _read_lines(self) -> None:
         assert self.process.stdout is not None
