@@ -2,29 +2,16 @@
 
 from __future__ import annotations
 
-import contextlib
-import os
 from collections.abc import Sequence
-from pathlib import Path
-from typing import Any, Self
 
 from pydantic import AliasChoices, Field
 
 from cosh_tools.contract import PermissionLevel, Tool, ToolContext, ToolInput, ToolKind, ToolResult, Touch
 from cosh_tools.policy import shell as grammar
 from cosh_tools.policy.shell_places import start_folder
-from cosh_tools.shell.meaning import not_an_error
-from cosh_tools.shell.output import Capture
-from cosh_tools.shell.process import Ended
-from cosh_tools.shell.run import (
-    Command,
-    Live,
-    capture_for,
-    checked,
-    exit_words,
-    in_background,
-    left_words,
-)
+from cosh_tools.shell.folder import Folder
+from cosh_tools.shell.result import facts, plain_code, worded
+from cosh_tools.shell.run import MOST, Command, Live, capture_for, checked, in_background
 
 COSH_MOST = 32 << 20
 
@@ -78,19 +65,20 @@ class Bash(Tool[BashInput]):
             ready = Command(["bash", "-c", call.command], cwd, given, capture_for(ctx))
             return in_background(ctx, call.command, ready, note)
         milliseconds = min(call.timeout, 600_000)
-        capture = capture_for(ctx)
-        live = Live(ctx.progress)
-        with _Folder() as folder:
+        capture, live = capture_for(ctx), Live(ctx.progress)
+        with Folder() as folder:
             argv = ["bash", "-c", f"trap 'builtin pwd -P >&{folder.fd} 2>/dev/null' EXIT; {call.command}"]
             command = Command(
-                argv, cwd, milliseconds / 1000, capture, pass_fds=(folder.fd,), may_leave="&" in call.command
+                argv, cwd, milliseconds / 1000, capture, MOST, pass_fds=(folder.fd,), may_leave="&" in call.command
             )
             ended = await command.run(live.write)
             live.flush()
             moved = folder.read() if ended.why == "exit" else None
         if moved is not None or note:
             ctx.state.working_dir = moved or cwd
-        return _result(call.command, ended, capture, milliseconds, note).with_metadata(cwd=str(ctx.working_dir))
+        return worded("Command", call.command, ended, capture, milliseconds, note).with_metadata(
+            cwd=str(ctx.working_dir)
+        )
 
 
 class ShellInput(ToolInput):
@@ -136,7 +124,7 @@ class Shell(Tool[ShellInput]):
         ended = await command.run(live.write)
         live.flush()
         out, err = capture.text("stdout"), capture.text("stderr")
-        text = f"{out}\n[stderr]\n{err}" if err else out or f"(exit code: {_cosh_code(ended)})"
+        text = f"{out}\n[stderr]\n{err}" if err else out or f"(exit code: {plain_code(ended)})"
         match ended.why:
             case "timeout":
                 text = f"Command timed out after {call.timeout_ms}ms" + (f"\n{text}" if out or err else "")
@@ -148,78 +136,10 @@ class Shell(Tool[ShellInput]):
             case "exit":
                 pass
         result = ToolResult(text, is_error=ended.why != "exit" or ended.code != 0)
-        return (result.with_note(note) if note else result).with_metadata(_facts(call.command, ended, capture))
+        return (result.with_note(note) if note else result).with_metadata(facts(call.command, ended, capture))
 
 
 def first_line(command: str) -> str:
     """What a row shows of a command."""
     line, _, rest = command.strip().partition("\n")
     return f"{line} ..." if rest else line
-
-
-def _result(command: str, ended: Ended, capture: Capture, milliseconds: int, note: str) -> ToolResult:
-    out, err = capture.text("stdout").rstrip("\n"), capture.text("stderr").rstrip("\n")
-    body = "\n".join(part for part in (out, f"STDERR:\n{err}" if err else "") if part)
-    fine = ""
-    match ended.why:
-        case "timeout":
-            text = f"Command timed out after {milliseconds}ms and was ended with everything it started."
-            text += f" This is what it wrote until then:\n{body}" if body else " It had written nothing."
-        case "flood":
-            text = f"Command ended: it wrote more than {capture.size >> 20} MiB. Redirect its output to a file.\n{body}"
-        case "exit" if ended.code == 0:
-            text = f"{body}\n(exit code 0)" if body else "(no output, exit code 0)"
-        case "exit" if fine := not_an_error(command, ended.code):
-            text = f"{body}\n(exit code {ended.code}: {fine})" if body else f"(exit code {ended.code}: {fine})"
-        case "exit" if ended.code > 0:
-            text = f"Command exited with code {ended.code}\n{body or '(no output)'}"
-        case "exit":
-            text = f"Command {exit_words(ended.code)}\n{body or '(no output)'}"
-    result = ToolResult(text, is_error=ended.why != "exit" or (ended.code != 0 and not fine))
-    for line in (left_words(ended), note):
-        result = result.with_note(line) if line else result
-    return result.with_metadata(_facts(command, ended, capture))
-
-
-def _facts(command: str, ended: Ended, capture: Capture) -> dict[str, Any]:
-    """What a card shows."""
-    words = {"exit": exit_words(ended.code), "timeout": "timed out", "flood": "too much output"}[ended.why]
-    facts: dict[str, Any] = {
-        "command": command,
-        "exit_code": _cosh_code(ended),
-        "ended": ended.why,
-        "seconds": round(ended.seconds, 3),
-        "stdout": capture.text("stdout"),
-        "stderr": capture.text("stderr"),
-        "summary": "" if words == "exit code 0" else words.replace("exit code", "exit"),
-    }
-    if capture.path is not None:
-        facts["output_file"] = str(capture.path)
-    if ended.left:
-        facts["left"] = [member.pid for member in ended.left]
-    return facts
-
-
-def _cosh_code(ended: Ended) -> int:
-    return ended.code if ended.code >= 0 else -1
-
-
-class _Folder:
-    """A pipe by which the shell says, at its end, in which folder it stood: nothing of it shows in its output."""
-
-    def __enter__(self) -> Self:
-        self._read, self.fd = os.pipe()
-        os.set_blocking(self._read, False)
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        os.close(self._read)
-        os.close(self.fd)
-
-    def read(self) -> Path | None:
-        """That folder, if it still is one."""
-        said = b""
-        with contextlib.suppress(BlockingIOError):
-            said = os.read(self._read, 65_536)
-        folder = Path(os.fsdecode(said.removesuffix(b"\n")))
-        return folder if folder.is_absolute() and folder.is_dir() else None

@@ -60,12 +60,17 @@ class HeadTail:
 
 
 class Capture:
-    """Both streams of one command. `keep` makes a file for the whole; it is called once, when memory will not do."""
+    """Both streams of one command. `keep` makes a file for the whole; it is called once, when memory will not do.
 
-    def __init__(self, limit: int, keep: Callable[[], Path | None] = lambda: None) -> None:
+    `limit` bounds the bytes and `lines` (0: no bound) the lines of each stream that are shown.
+    """
+
+    def __init__(self, limit: int, keep: Callable[[], Path | None] = lambda: None, lines: int = 0) -> None:
         self._ends = {"stdout": HeadTail(limit), "stderr": HeadTail(limit)}
         self._early: list[bytes] | None = []
         self._limit = limit
+        self._lines = lines
+        self._seen = 0
         self._keep = keep
         self._file: BinaryIO | None = None
         self.path: Path | None = None
@@ -79,7 +84,8 @@ class Capture:
             self._file.write(data)
         elif self._early is not None:
             self._early.append(data)
-            if self.size > self._limit:
+            self._seen += data.count(b"\n")
+            if self.size > self._limit or (self._lines and self._seen > self._lines):
                 self._spill(self._early)
 
     def close(self) -> None:
@@ -94,7 +100,7 @@ class Capture:
         where = f"; the whole output is in {self.path}" if self.path is not None else ""
         if ends.binary:
             return f"(binary output, {ends.size} bytes{where}; redirect it to a file to use it)"
-        return ends.text(where)
+        return clip_lines(ends.text(where), self._lines, where) if self._lines else ends.text(where)
 
     def _spill(self, early: list[bytes]) -> None:
         self._early = None  # asked once: without a place on disk the two ends have to do
@@ -112,3 +118,14 @@ def plain(text: str) -> str:
         lines = text.replace("\r\n", "\n").split("\n")
         text = "\n".join(line.rstrip("\r").rpartition("\r")[2] for line in lines)
     return text
+
+
+def clip_lines(text: str, most: int, where: str = "") -> str:
+    """The first and the last lines, `most` in all, and between them how many are missing."""
+    lines = text.splitlines(keepends=True)
+    if len(lines) <= most:
+        return text
+    half = most // 2
+    return (
+        f"{''.join(lines[:half])}... ({len(lines) - most} lines left out{where}) ...\n{''.join(lines[half - most :])}"
+    )

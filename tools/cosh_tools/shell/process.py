@@ -86,6 +86,8 @@ class Process:
         return "flood" if pipes.flooded.done() else "timeout"
 
     def _start(self) -> subprocess.Popen[bytes]:
+        if os.name == "nt":
+            raise ToolError("Commands can be run on Linux, macOS and WSL, not by Windows itself. Use the Python tool.")
         try:
             return subprocess.Popen(
                 [*self.argv],
@@ -128,26 +130,35 @@ class _Pipes:
         """Take what is still on its way, but wait for nobody who stays."""
         await asyncio.wait({self._ended}, timeout=_LAST_WORDS)
         self.held = not self._ended.done()
+        for stream in [*self._open]:
+            for _ in range(_DRAIN // _CHUNK):
+                if not self._read(stream):
+                    break
 
     def close(self) -> None:
         for stream in [*self._open]:
             self._close(stream)
 
-    def _read(self, stream: Stream) -> None:
+    def _read(self, stream: Stream) -> bool:
+        """Take what is there now; whether there was something."""
+        file = self._open.get(stream)
+        if file is None:
+            return False
         try:
-            data = os.read(self._open[stream].fileno(), _CHUNK)
+            data = os.read(file.fileno(), _CHUNK)
         except BlockingIOError:
-            return
+            return False
         except OSError:
             data = b""
         if not data:
             self._close(stream)
-            return
+            return False
         if self._left > 0:
             self._write(stream, data[: self._left])
             self._left -= len(data)
         if self._left <= 0 and not self.flooded.done():
             self.flooded.set_result(None)
+        return True
 
     def _close(self, stream: Stream) -> None:
         file = self._open.pop(stream)

@@ -5,17 +5,17 @@ from __future__ import annotations
 import asyncio
 import codecs
 import os
-import signal
 import time
 import uuid
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from cosh_tools.contract import ToolContext, ToolError, ToolResult
 from cosh_tools.hosts import Job
 from cosh_tools.shell.output import Capture, Stream, plain
 from cosh_tools.shell.process import Ended, Process
+from cosh_tools.shell.result import exit_words
 
 LONGEST = 120_000
 """Bytes of a command: the system refuses a longer argument (128 KiB on Linux)."""
@@ -23,7 +23,7 @@ MOST = 256 << 20
 """Bytes of output after which a command is ended."""
 
 _SHOWN, _SHOWN_AT_MOST = 30_000, 95_000
-_SHOWN_COSH = 11_000
+_SHOWN_COSH, _LINES_COSH = 11_000, 480
 _TICK = 0.15
 _TICK_TEXT = 4_000
 _COLOURS = frozenset({"FORCE_COLOR", "CLICOLOR", "CLICOLOR_FORCE", "OLDPWD", "JPY_PARENT_PID"})
@@ -47,7 +47,8 @@ class Command:
     most: int = MOST
     pass_fds: tuple[int, ...] = ()
     may_leave: bool = False
-    grace: float = 1.0
+    env: Mapping[str, str] = field(default_factory=dict)
+    """What it gets beside the person's environment."""
 
     async def run(self, show: Callable[[str], None]) -> Ended:
         """Run it to its end; `show` gets the output as it comes."""
@@ -59,7 +60,14 @@ class Command:
                 show(text)
 
         process = Process(
-            self.argv, self.cwd, environment(), take, self.timeout, self.most, self.pass_fds, self.may_leave, self.grace
+            self.argv,
+            self.cwd,
+            {**environment(), **self.env},
+            take,
+            self.timeout,
+            self.most,
+            self.pass_fds,
+            self.may_leave,
         )
         try:
             return await process.run()
@@ -70,7 +78,7 @@ class Command:
 def capture_for(ctx: ToolContext) -> Capture:
     """Where the output of one command goes, within what the toolset shows."""
     name = f"shell-{uuid.uuid4().hex[:8]}"
-    return Capture(shown(ctx), lambda: ctx.spill.keep("", name))
+    return Capture(shown(ctx), lambda: ctx.spill.keep("", name), _LINES_COSH if ctx.toolset == "cosh" else 0)
 
 
 def shown(ctx: ToolContext) -> int:
@@ -125,26 +133,6 @@ def in_background(ctx: ToolContext, command: str, ready: Command, note: str = ""
     )
     result = ToolResult.success(f"{text}\n{note}" if note else text)
     return result.with_metadata(job=job.id, background=True, command=command, summary=f"in the background as {job.id}")
-
-
-def exit_words(code: int) -> str:
-    """The end of a command in words: its exit code, or the signal that ended it."""
-    if code >= 0:
-        return f"exit code {code}"
-    try:
-        name = signal.Signals(-code).name
-    except ValueError:
-        name = f"signal {-code}"
-    return f"ended by {name}"
-
-
-def left_words(ended: Ended) -> str:
-    """What still runs of it."""
-    if not ended.left:
-        return ""
-    names = ", ".join(f"{member.name} (pid {member.pid})" for member in ended.left[:5])
-    more = f" and {len(ended.left) - 5} more" if len(ended.left) > 5 else ""
-    return f"(Still running in the background: {names}{more}.)"
 
 
 class Live:
