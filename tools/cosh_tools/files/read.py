@@ -16,6 +16,7 @@ from cosh_tools.files.opening import Identity, open_regular, read_all
 from cosh_tools.files.places import short
 from cosh_tools.files.seen import HASHED_IN_FULL, mark_part, mark_whole
 from cosh_tools.files.text import NotText, TextStyle, body_of, sniff
+from cosh_tools.notebook.access import mark_read
 
 DEFAULT_LINES = 2000
 WIDEST = 2000
@@ -238,6 +239,7 @@ async def _notebook(call: ReadInput, real: Path, ctx: ToolContext) -> ToolResult
     if not wanted:
         raise ToolError(f"Offset {first} exceeds the {len(view.cells)} cells of {call.file_path}.")
     text, media, count = cells.cells_as_text(wanted, MOST_CHARACTERS)
+    mark_read(ctx, real, wanted[:count])  # NotebookEdit changes cells that were read
     more = len(view.cells) - (first - 1) - count
     rest = f"\n\n... ({more} more cells, {len(view.cells)} total. Use offset/limit to read more.)" if more > 0 else ""
     return ToolResult(f"Notebook {call.file_path} ({view.as_of}):\n{text}{rest}", media=media).with_metadata(
