@@ -54,7 +54,7 @@ def _run(
             # Stop may have come with the very last event: then the turn is done, and the cell still ends as stopped.
             said = "cosh: interrupted" if mailbox.interrupts.count > stops else ""
     if said:
-        raise KeyboardInterrupt(said)
+        raise _interrupted(said)
     return work.result()
 
 
@@ -73,3 +73,10 @@ def _stop(work: Running[Any], pump: Pump, on_interrupt: Callable[[], None]) -> s
             )
         pump.turn()
     return "cosh: interrupted"
+
+
+def _interrupted(said: str) -> KeyboardInterrupt:
+    """The error of a stopped cell: one line, without a traceback through our own waiting."""
+    error = KeyboardInterrupt(said)
+    vars(error)["_render_traceback_"] = lambda: [f"KeyboardInterrupt: {said}"]
+    return error

@@ -140,6 +140,7 @@ def test_stop_while_a_card_waits_ends_the_cell_and_leaves_no_button(kernel):
 
     assert time.monotonic() - began < 2
     assert cell.error == "KeyboardInterrupt: cosh: interrupted"
+    assert cell.reply["content"]["traceback"] == ["KeyboardInterrupt: cosh: interrupted"]
     assert "you stopped the turn" in cell.text
     kernel.wait(lambda: not kernel.models, 5, "end of the widgets")
     kernel.finish(later)

@@ -115,10 +115,11 @@ class Story:
     def stream(self):
         self.page.run(STREAM, wait=False)
         if self.rng.random() < 0.5:
-            self.page.wait_text(STREAM, "word", 30)
+            time.sleep(self.rng.random())
             self.page.interrupt()
         self.page.wait_done()
-        assert "word" in self.page.cell(STREAM).text
+        said = self.page.cell(STREAM).text
+        assert "word" in said or "interrupted" in said
 
     def nothing_is_left(self, after):
         """No button, no thread, no cell lost or doubled, and the kernel answers."""
