@@ -53,6 +53,8 @@ class FrontEnd:
     kernel: hosts.KernelHost = field(default_factory=hosts.NoKernel)
     evidence: hosts.EvidenceHost = field(default_factory=hosts.NoEvidence)
     snapshots: hosts.SnapshotHost = field(default_factory=hosts.NoSnapshots)
+    news: Callable[[], str] = str
+    """What happened beside the conversation since the last turn, for the volatile part of the prompt."""
     interactive: bool = False
 
 
@@ -223,11 +225,17 @@ class Agent:
                 self.state.permission_mode.value,
                 now,
                 trusted=self.settings.trusted,
-                extra=f"Notebook: {notebook}" if (notebook := self.front.notebook.current()) is not None else "",
+                extra=self._beside(),
             ),
             tools=self.catalogue.definitions(),
             max_tokens=int(self.settings.values.get("max_tokens") or 32_000),
         )
+
+    def _beside(self) -> str:
+        """The open notebook, and what the person did in it meanwhile."""
+        notebook = self.front.notebook.current()
+        lines = [f"Notebook: {notebook}"] if notebook is not None else []
+        return "\n".join([*lines, *filter(None, [self.front.news()])])
 
     # -- what a person changes between turns --------------------------------------------------------------------
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
+import time
 from concurrent.futures import Future
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -18,6 +19,7 @@ from cosh_nb.notebook.approvals import CellApprovals
 from cosh_nb.notebook.asking import Asking
 from cosh_nb.notebook.blocking import run_blocking
 from cosh_nb.notebook.document import OpenNotebooks
+from cosh_nb.notebook.evidence import LedgerEvidence, since
 from cosh_nb.notebook.failure import Failed
 from cosh_nb.notebook.kernel import LiveKernel
 from cosh_nb.notebook.live import IPythonOutputs, LiveDisplay
@@ -32,12 +34,15 @@ from cosh_nb.session import sessions
 from cosh_nb.settings import load
 from cosh_nb.spill import prune
 from cosh_nb.typed import Typed, attached, fill, parse
+from cosh_tools.hosts import NoEvidence
 from cosh_tools.kinds import PermissionMode
 from cosh_tools.notebook.steps import digest
 from cosh_tools.results import ToolError
 
 if TYPE_CHECKING:
     from IPython.core.interactiveshell import InteractiveShell
+
+    from cosh_nb.notebook.ledger import Ledger
 
 GRANTING = ("mode", "allowed_tools", "replay")
 """Options that give rights: without effect in a cell that the agent wrote and no person has changed since."""
@@ -46,8 +51,10 @@ GRANTING = ("mode", "allowed_tools", "replay")
 class NotebookDesk:
     """One per shell (commands.Desk). Lives on the main thread; its agent lives on the agent's thread."""
 
-    def __init__(self, shell: InteractiveShell) -> None:
+    def __init__(self, shell: InteractiveShell, ledger: Ledger | None = None) -> None:
         self.shell = shell
+        self.ledger = ledger
+        self._last_turn = time.time()
         self.workspace = Path.cwd()
         self.mailbox = Mailbox(getattr(shell, "kernel", None))
         self.thread = AgentThread()
@@ -101,6 +108,8 @@ class NotebookDesk:
                 for note in (*notes, *(Notice("warning", problem) for problem in problems), *self._greeting()):
                     live.feed(note)
                 return
+            if isinstance(event, TurnEnded):
+                self._last_turn = time.time()
             live.feed(event)
 
         if typed.options.get("new"):
@@ -139,6 +148,10 @@ class NotebookDesk:
         """The agent put this source into a cell."""
         self._written.add(_digest(source))
 
+    def _news(self) -> str:
+        """What the person ran since the last turn, for the model."""
+        return since(self.ledger, self._last_turn) if self.ledger is not None else ""
+
     def _by_agent(self, typed: Typed, line: str, cell: str | None) -> bool:
         """Whether the agent wrote the running cell and nobody has changed it since, where that matters."""
         if not any(key in typed.options for key in GRANTING):
@@ -175,6 +188,8 @@ class NotebookDesk:
             ask=self.questions,
             kernel=self.kernel,
             notebook=self.notebooks,
+            evidence=LedgerEvidence(self.ledger) if self.ledger is not None else NoEvidence(),
+            news=self._news,
             interactive=True,
         )
         agent = Agent(self.workspace, settings, front, mode=settings.mode(PermissionMode.DEFAULT))

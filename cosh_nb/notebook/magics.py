@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 from IPython.core.magic import MAGIC_NO_VAR_EXPAND_ATTR
 
+from cosh_nb.notebook.ledger import Ledger
+
 if TYPE_CHECKING:
     from IPython.core.interactiveshell import InteractiveShell
 
@@ -23,6 +25,8 @@ class Magics:
     def __init__(self, shell: InteractiveShell) -> None:
         self.shell = shell
         self.warm: threading.Thread | None = None
+        kernel = getattr(shell, "kernel", None)
+        self.ledger = Ledger(kernel.session) if kernel is not None else None
         self._desk: NotebookDesk | None = None
 
     @property
@@ -31,7 +35,7 @@ class Magics:
         if self._desk is None:
             from cosh_nb.notebook.desk import NotebookDesk
 
-            self._desk = NotebookDesk(self.shell)
+            self._desk = NotebookDesk(self.shell, self.ledger)
         return self._desk
 
     def after_cell(self, *_: Any) -> None:
@@ -45,6 +49,8 @@ class Magics:
         if self._desk is not None:
             self._desk.close()
             self._desk = None
+        if self.ledger is not None:
+            self.ledger.close()
 
 
 _LOADED: dict[int, Magics] = {}
