@@ -75,6 +75,11 @@ class LiveDisplay:
                 self._pace.start()
         self._changed.set()
 
+    def stop(self) -> None:
+        """Draw no more by itself."""
+        self._closed.set()
+        self._changed.set()
+
     def close(self) -> None:
         """Show what there is and stop. A second call does nothing."""
         with self._lock:
@@ -87,7 +92,7 @@ class LiveDisplay:
         Nothing is sent there until it is given back.
         """
         with self._lock:
-            self._draw()
+            self.draw()
             slot = next((slot for slot in self.view.outputs() if slot.card == call_id), None)
             if slot is None or slot.id not in self._ids:
                 return None
@@ -121,9 +126,8 @@ class LiveDisplay:
     def _end(self) -> None:
         self._over = True
         self._owed, self._lent = set(self._lent.values()), {}
-        self._closed.set()
-        self._changed.set()
-        self._post(self._draw)
+        self.stop()
+        self._post(self.draw)
 
     def _beat(self) -> None:
         """Ask for a drawing when something changed or a second went by, and then leave the page in peace a while."""
@@ -134,10 +138,11 @@ class LiveDisplay:
                 return
             if not self._posted:
                 self._posted = True
-                self._post(self._draw)
+                self._post(self.draw)
             self._closed.wait(min(max(1 / HZ, self._sent / _RATE), _TICK))
 
-    def _draw(self) -> None:
+    def draw(self) -> None:
+        """Send what changed, now. Where outputs may be sent from."""
         with self._lock:
             self._posted = False
             self._sent = 0

@@ -91,7 +91,8 @@ def _input(tool: str, given: Mapping[str, Any], target: str, *, has_diff: bool) 
 
 def _output(result: ToolResult) -> Rendered:
     shown = result.metadata.get("display")
-    text = _EXIT.sub("", (shown if isinstance(shown, str) else result.content).strip("\n"))
+    text = (shown if isinstance(shown, str) else result.content).strip("\n")
+    text = text[:-60] + _EXIT.sub("", text[-60:])
     if not text.strip():
         return Rendered("", "")
     return Rendered(f'<pre class="out" tabindex="0">{ansi.to_html(text)}</pre>', few_lines(ansi.strip(text)))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from cosh_nb.render.slots import Slot
+from looks.pictures import fonts
 
 LIGHT = {
     "--jp-layout-color0": "#fff",
@@ -34,23 +35,31 @@ DARK = {
     "--jp-success-color1": "#4caf50",
     "--jp-ui-inverse-font-color1": "rgba(0,0,0,.8)",
 }
-FONTS = "--jp-ui-font-family:'DejaVu Sans',sans-serif;--jp-code-font-family:'DejaVu Sans Mono',monospace"
+FONTS = "--jp-ui-font-family:'Looks';--jp-content-font-family:'Looks';--jp-code-font-family:'Looks Mono'"
 
 
-def page(slots: Iterable[Slot], theme: str = "light") -> str:
-    """The outputs in a page: "light" and "dark" as in JupyterLab, "bare" with our style only, "none" without it."""
+def page(slots: Iterable[Slot], theme: str = "light") -> dict[str, str]:
+    """The outputs as a page: "light", "dark" as in JupyterLab, "bare" with our style only, "none" without it."""
     colours = DARK if theme == "dark" else LIGHT if theme == "light" else {}
     variables = ";".join(f"{name}:{value}" for name, value in colours.items())
     ground = colours.get("--jp-layout-color0", "#fff")
     ink = colours.get("--jp-content-font-color1", "#1f2328")
-    fonts = f":root{{{variables};{FONTS}}}" if colours else ""
-    rules = (
-        f"{fonts}body{{margin:0;padding:8px;background:{ground};color:{ink};font:13px/1.3 'DejaVu Sans',sans-serif}}"
-    )
+    face = f":root{{{variables};{FONTS}}}" if colours else ".cn.cn.cn{--cn-font:Looks;--cn-mono:'Looks Mono'}"
+    body = f"body{{margin:0;padding:8px;background:{ground};color:{ink};font:13px/1.3 Looks}}"
+    rules = f"{face}{body}pre,code{{font-family:'Looks Mono'}}"
     shown = [slot for slot in slots if slot.html and not (theme == "none" and slot.id == 0)]
-    body = "\n".join(f"<div>{slot.html}</div>" for slot in shown)
-    dark = str(theme != "dark").lower()
-    return (
-        f'<!doctype html><html lang="en"><head><meta charset="utf-8"><title>A turn</title><style>{rules}</style></head>'
-        f'<body data-jp-theme-light="{dark}"><main>{body}</main></body></html>'
-    )
+    body = "".join(f"<div>{slot.html}</div>" for slot in shown)
+    return {"rules": rules, "body": f"<main>{body}</main>", "light": str(theme != "dark").lower()}
+
+
+def empty() -> str:
+    """The page before anything is put on it, with the fonts."""
+    head = f'<meta charset="utf-8"><title>A turn</title><style>{fonts()}</style><style id="rules"></style>'
+    return f'<!doctype html><html lang="en"><head>{head}</head><body></body></html>'
+
+
+PUT = """({rules, body, light}) => {
+  document.getElementById('rules').textContent = rules;
+  document.body.setAttribute('data-jp-theme-light', light);
+  document.body.innerHTML = body;
+}"""

@@ -332,3 +332,34 @@ for month, rows in df.groupby("month"):
 """
     text = "".join(part.replace("{n}", str(number)) for number in range(size // len(part) + 1))
     return text[:size]
+
+
+def end() -> e.TurnEnded:
+    return e.TurnEnded("done", USAGE, 14.2, 0.012, "sonnet")
+
+
+def hostile(payload: str, number: int = 0) -> Iterator[e.Event]:
+    """One payload as prose, as arguments, as output, as a notice and as an agent's words."""
+    call = ToolCall(f"h{number}", "Bash", {"command": payload, payload: payload})
+    result = ToolResult(
+        payload, metadata={"summary": payload}, media=(Media("image/svg+xml", payload.encode("utf-8", "replace")),)
+    )
+    yield e.TextDelta(f"{payload}\n\n- {payload}\n\n| a |\n|---|\n| {payload} |\n\n```html\n{payload}\n```\n")
+    yield from declared(call)
+    yield e.ToolStarted(call, payload, payload, payload)
+    yield e.ToolProgress(call.id, payload)
+    yield e.AgentEvent(call.id, payload, e.TextDelta(payload))
+    yield e.ToolFinished(call, result, payload, payload, 0.1, True, payload)
+    yield e.Notice("warning", payload, payload)
+
+
+def crowd() -> Iterator[e.Event]:
+    yield from start()
+    for number in range(200):
+        call = ToolCall(f"c{number}", "Read", {"file_path": f"f{number}.txt"})
+        yield from ran(call, "read", f"f{number}.txt", ToolResult.success("line\n" * 20), 0.01)
+    words = long_answer(100_000)
+    for at in range(0, len(words), 1_000):
+        yield e.TextDelta(words[at : at + 1_000])
+    yield e.MessageDone((), "end_turn", USAGE)
+    yield end()

@@ -264,7 +264,8 @@ def test_two_hundred_steps_stay_under_fifty_outputs_and_each_is_there():
             view.feed(event)
             slots = view.outputs()
         assert len(slots) < 50
-    assert all(f"f{number}.txt" in shown(view) for number in range(200))
+    text = shown(view)
+    assert all(f"f{number}.txt" in text for number in range(200))
     view.feed(e.TurnEnded("done", e.Usage(), 9.0))
     assert "200 steps" in shown(view)
     assert len(view.outputs()) < 50
