@@ -131,7 +131,7 @@ class Capture:
     ) -> None:
         """A rich output: displayed, updated in place, or the value of the last expression."""
         with self._lock:
-            kept = {kind: _bounded(kind, value) for kind, value in data.items()}
+            kept = {kind: _bounded(kind, value) for kind, value in data.items() if not _too_large(kind, value)}
             if update:
                 for entry in self._entries:
                     if isinstance(entry, _Shown) and entry.display_id == display_id and display_id is not None:
@@ -254,7 +254,7 @@ def _plain(data: Mapping[str, Any]) -> str:
 def _image(data: Mapping[str, Any]) -> Media | None:
     for kind in _IMAGE:
         value = data.get(kind)
-        if not isinstance(value, str) or len(value) > IMAGE_BYTES * 4 // 3:
+        if not isinstance(value, str) or not value:
             continue
         try:
             return Media(kind, base64.b64decode(value, validate=False))
@@ -266,11 +266,14 @@ def _image(data: Mapping[str, Any]) -> Media | None:
 def _bounded(kind: str, value: Any, limit: int = BUNDLE) -> Any:
     if isinstance(value, bytes):
         value = base64.b64encode(value).decode("ascii")
-    if isinstance(value, str) and len(value) > (IMAGE_BYTES * 4 // 3 if kind.startswith("image/") else limit):
-        if kind.startswith("image/"):
-            return ""
+    if isinstance(value, str) and kind not in _IMAGE and len(value) > limit:
         return _clip(value, limit)
     return value
+
+
+def _too_large(kind: str, value: Any) -> bool:
+    """A picture cannot be cut, so it is left out; its plain text stays."""
+    return kind in _IMAGE and isinstance(value, str | bytes) and len(value) > IMAGE_BYTES * 4 // 3
 
 
 def _clip(text: str, limit: int) -> str:
