@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import argparse
 import asyncio
-import os
 import signal
 import sys
-import threading
 from collections.abc import Sequence
 from typing import Any
 
+from cosh_nb.headless.serve import end_for_sure
 from cosh_nb.headless.writer import take_stdout
 
 CLIENT_GONE = 74
-PATIENCE = 5.0
 
 
 def main(argv: Sequence[str]) -> int:
@@ -28,12 +26,7 @@ def main(argv: Sequence[str]) -> int:
         out = take_stdout()
     except OSError:
         return CLIENT_GONE
-    code = asyncio.run(_serve(out))
-    # A thread in a call that never returns (a read from a dead mount) must not keep the process.
-    last = threading.Timer(PATIENCE, os._exit, (code,))
-    last.daemon = True
-    last.start()
-    return code
+    return asyncio.run(_serve(out))
 
 
 async def _serve(out: int) -> int:
@@ -62,7 +55,9 @@ async def _serve(out: int) -> int:
         sys.stderr.write(f"cosh-nb: the connection ended: {error}\n")
     finally:
         await server.close()
+        if ended:
+            end_for_sure(ended[0])  # whoever sent the signal does not wait for a client that does not read
         await transport.close()
-    if ended:
-        return ended[0]
-    return CLIENT_GONE if transport.writer.gone else 0
+    code = ended[0] if ended else CLIENT_GONE if transport.writer.gone else 0
+    end_for_sure(code)
+    return code

@@ -12,8 +12,10 @@ from cosh_nb import prompt as prompts
 from cosh_nb import settings as settings_
 from cosh_nb.agent import EVERY_TURN, Agent, FrontEnd
 from cosh_nb.errors import UsageError
+from cosh_nb.paths import data_folder
 from cosh_nb.session import Session, sessions
 from cosh_nb.settings import Settings
+from cosh_nb.trust import Trust
 from cosh_tools.kinds import PermissionMode
 from cosh_tools.policy.rules import BadRule, Rule, Rules, parse_rule, split_rules
 from cosh_tools.registry import EVIDENCE, ToolRegistry, load
@@ -44,8 +46,13 @@ def agent(flags: Flags, front: FrontEnd, settings: Settings) -> Agent:
 
 
 def settings(flags: Flags) -> Settings:
-    """The settings in force. `--bare` reads no file at all."""
-    found = Settings(flags.cwd, env=dict(os.environ)) if flags.bare else settings_.load(flags.cwd)
+    """The settings in force. `--bare` and an empty `--setting-sources` read no file at all."""
+    if flags.bare or flags.sources == ():
+        found = Settings(flags.cwd, env=dict(os.environ))
+    elif flags.sources is None or "project" in flags.sources:
+        found = settings_.load(flags.cwd)
+    else:  # a folder whose settings are not wanted still denies and asks, as one that is not trusted
+        found = settings_.load(flags.cwd, trust=Trust(data_folder() / "trust.json"))
     roots = tuple(flags.cwd / Path(folder).expanduser() for folder in flags.add_dirs)
     return replace(found, extra_roots=(*found.extra_roots, *roots))
 

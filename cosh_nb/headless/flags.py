@@ -49,6 +49,8 @@ class Flags:
     max_turns: int | None
     cwd: Path
     add_dirs: tuple[str, ...]
+    sources: tuple[str, ...] | None
+    """Whose settings files are read: user, project, local; None for all."""
     system: str | None
     append_system: str
     client_asks: bool
@@ -69,6 +71,8 @@ def parse(argv: Sequence[str], env: Mapping[str, str] | None = None) -> Flags:
     env = os.environ if env is None else env
     parser = _parser()
     given, unknown = parser.parse_known_args(list(argv))
+    if given.prompt == ["-"]:  # as other commands have it: the request is on stdin
+        given.prompt, given.input_format = [], "text"
     notes = _notes(given)
     if unknown:
         if given.dialect != "claude":
@@ -101,6 +105,7 @@ def parse(argv: Sequence[str], env: Mapping[str, str] | None = None) -> Flags:
         max_turns=given.max_turns,
         cwd=_folder(given.cwd),
         add_dirs=tuple(given.add_dir),
+        sources=_sources(given.setting_sources),
         system=_system(given),
         append_system=given.append_system or "",
         client_asks=_client_asks(given),
@@ -170,6 +175,7 @@ _NO_EFFECT = {
     "json_schema": "--json-schema has no effect here: the answer is prose.",
     "fallback_model": "--fallback-model has no effect here: a busy model is retried.",
     "resume_session_at": "--resume-session-at has no effect here: the whole session is resumed.",
+    "settings": "--settings has no effect here: settings come from their files, the environment and the flags.",
     "plugin_dir": "--plugin-dir has no effect here.",
     "session_mirror": "--session-mirror has no effect here: sessions are kept in the user's data folder.",
 }
@@ -191,6 +197,10 @@ def _add_sdk(parser: argparse.ArgumentParser) -> None:
 
 def _notes(given: argparse.Namespace) -> list[str]:
     return [text for name, text in _NO_EFFECT.items() if getattr(given, name)]
+
+
+def _sources(given: str | None) -> tuple[str, ...] | None:
+    return None if given is None else tuple(name.strip() for name in given.split(",") if name.strip())
 
 
 def _flag(word: str) -> bool:

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 PATIENCE = 5.0
 """Seconds for the last things (jobs, connections, a thread that does not return) before the process ends anyway."""
-BAD_INPUT, BAD_ARGUMENTS, CLIENT_GONE = 1, 2, 74
+BAD_INPUT, BAD_ARGUMENTS, CLIENT_GONE, SIGNALLED = 1, 2, 74, 128
 
 
 def main(argv: Sequence[str]) -> int:
@@ -43,12 +43,14 @@ def main(argv: Sequence[str]) -> int:
         out = take_stdout()
     except OSError:
         return CLIENT_GONE
-    code = asyncio.run(_serve(flags, out))
-    # A thread in a call that never returns (a read from a dead mount) must not keep the process.
-    end = threading.Timer(PATIENCE, os._exit, (code,))
-    end.daemon = True
-    end.start()
-    return code
+    return asyncio.run(_serve(flags, out))
+
+
+def end_for_sure(code: int) -> None:
+    """Let the process end soon, whatever a thread does in a call that never returns (a read from a dead mount)."""
+    last = threading.Timer(PATIENCE, os._exit, (code,))
+    last.daemon = True
+    last.start()
 
 
 async def _serve(flags: Flags, out: int) -> int:
@@ -78,8 +80,12 @@ async def _serve(flags: Flags, out: int) -> int:
         finally:
             with contextlib.suppress(TimeoutError):
                 await asyncio.wait_for(agent.close(), PATIENCE)
+    if code > SIGNALLED:
+        end_for_sure(code)  # whoever sent the signal does not wait for a client that does not read
     await writer.close()
-    return CLIENT_GONE if writer.gone else code
+    code = CLIENT_GONE if writer.gone else code
+    end_for_sure(code)
+    return code
 
 
 async def _work(flags: Flags, host: Host, writer: Writer) -> int:

@@ -25,6 +25,10 @@ from acp.schema import (
     UserMessageChunk,
 )
 
+from cosh_nb.acp.sessions import AcpSession
+from cosh_nb.events import Waiting
+from cosh_nb.session import Session
+from cosh_tools.kinds import PermissionMode
 from support.headless_client import ACP_COMMAND, environment
 from support.modelserver import call, status, text, thinking, turn
 
@@ -193,7 +197,7 @@ async def test_a_cancel_ends_the_turn_at_any_time(connected, model_server):
 
 async def test_modes_are_offered_taken_and_told(connected, model_server):
     person, agent, _, workspace = connected
-    model_server.script([call("Bash", {"command": "touch made"})], "Done.", [call("EnterPlanMode", {})], "Planning.")
+    model_server.script([call("Bash", {"command": "touch made"})], "Done.")
 
     session = await agent.new_session(cwd=str(workspace))
     assert session.modes.current_mode_id == "default"
@@ -204,7 +208,16 @@ async def test_modes_are_offered_taken_and_told(connected, model_server):
     assert not person.asked
     with pytest.raises(RequestError, match="There is no mode"):
         await agent.set_session_mode(session_id=session.session_id, mode_id="nonsense")
-    await prompt(agent, session.session_id, "plan it")
+
+
+async def test_a_mode_that_a_tool_changed_is_told(tmp_path):
+    person = Person()
+    session = AcpSession.open(person, tmp_path, Session.new(tmp_path, persist=False), [])
+    session.agent.state.permission_mode = PermissionMode.PLAN  # as EnterPlanMode does
+
+    session._emit(Waiting("a moment"))
+    await session.updates.join()
+    await session.close()
 
     assert [update.current_mode_id for update in person.of(CurrentModeUpdate)] == ["plan"]
 

@@ -29,6 +29,12 @@ def test_all_nine_modes_under_all_three_flags(flag, mode):
     assert parse([flag, mode.value]).mode is mode
 
 
+def test_a_dash_is_the_request_on_stdin():
+    flags = parse(["-"])
+
+    assert (flags.prompt, flags.input_format) == (None, "text")
+
+
 def test_rules_may_hold_commas():
     flags = parse(["--allowed-tools", "shell,Bash(git add a,b)", "--allowedTools", "edit"])
 
@@ -114,6 +120,7 @@ def test_every_flag_that_the_claude_agent_sdk_can_pass_is_taken(tmp_path):
     assert flags.partial
     assert flags.replay
     assert flags.client_asks
+    assert flags.sources == ("user", "project")
     assert any("--some-new-flag" in note for note in flags.notes)
 
 

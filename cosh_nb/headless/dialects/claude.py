@@ -271,7 +271,7 @@ class Claude:
             result=ended.text if failure is None or ended.text else None,
             stop_reason=self._stop,
             session_id=facts.session_id if facts is not None else "",
-            total_cost_usd=ended.cost,
+            total_cost_usd=None if ended.cost is None else round(ended.cost, 8),
             usage=_usage(ended.usage),
             modelUsage={name: _model_usage(usage) for name, usage in self._usage.items()},
             permission_denials=self._denied,
@@ -298,6 +298,7 @@ class Claude:
             title=request.verb or None,
             description=request.diff or None,
             tool_use_id=request.call.id,
+            agent_id=request.agent or None,
         )
 
     def questions(self, questions: Sequence[Question]) -> Sequence[Line]:

@@ -90,7 +90,7 @@ class Cosh:
             duration_ms=round(ended.seconds * 1000),
             num_turns=ended.turns,
             usage=usage(ended.usage),
-            total_cost_usd=ended.cost,
+            total_cost_usd=None if ended.cost is None else round(ended.cost, 8),
             model=ended.model or None,
         )
 
