@@ -15,7 +15,7 @@ sys.path.insert(0, str(Path(__file__).parents[1]))  # support.*, as pytest sees 
 
 from tests.bench.report import Line, table
 
-ROWS = ["text_delta", "tool_input", "first_event", "tool_turn", "load_ext", "click"]
+ROWS = ["text_delta", "tool_input", "first_event", "tool_turn", "load_ext", "answer", "click", "notebook_file", "live_edit"]
 
 
 def main() -> int:
