@@ -112,7 +112,7 @@ class _Question:
             head["system"] = system
         if request.tools and request.tool_choice != "auto":
             head["tool_choice"] = _choice(request.tool_choice)
-        if request.thinking_tokens and "no_thinking" not in provider.quirks:
+        if request.thinking_tokens and most > 1024 and "no_thinking" not in provider.quirks:
             adaptive = "adaptive" in provider.quirks
             budget = max(1024, min(request.thinking_tokens, most - 1))
             head["thinking"] = {"type": "adaptive"} if adaptive else {"type": "enabled", "budget_tokens": budget}

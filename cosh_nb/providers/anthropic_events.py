@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import uuid
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, cast, get_args
@@ -58,7 +59,9 @@ class MessageDecoder:
             if block is None or not delta:
                 return ()
             if delta.get("type") == "text_delta":  # by far the most, decided first
-                text = delta.get("text") or ""
+                text = delta["text"]
+                if type(text) is not str:
+                    raise TypeError("a delta without its text")
                 block.parts.append(text)
                 return (TextDelta(text),)
             return self._delta(block, delta)
@@ -103,31 +106,33 @@ class MessageDecoder:
         events = self._start()
         match start.get("type"):
             case "tool_use":
-                events.append(ToolUseBegin(str(start.get("id", "")), str(start.get("name", ""))))
-            case "text" if start.get("text"):
-                block.parts.append(start["text"])
-                events.append(TextDelta(start["text"]))
+                start["id"] = _text(start, "id") or f"toolu_{uuid.uuid4().hex[:24]}"
+                start["name"] = _text(start, "name")
+                events.append(ToolUseBegin(start["id"], start["name"]))
+            case "text" if text := _text(start, "text"):
+                block.parts.append(text)
+                events.append(TextDelta(text))
             case "thinking":
-                block.signature.append(start.get("signature") or "")
-                if start.get("thinking"):
-                    block.parts.append(start["thinking"])
-                    events.append(ThinkingDelta(start["thinking"]))
+                block.signature.append(_text(start, "signature"))
+                if text := _text(start, "thinking"):
+                    block.parts.append(text)
+                    events.append(ThinkingDelta(text))
         return events
 
     def _delta(self, block: _Open, delta: dict[str, Any]) -> Sequence[ModelEvent]:
         match delta.get("type"):
             case "input_json_delta":
-                text = delta.get("partial_json") or ""
+                text = _text(delta, "partial_json")
                 block.parts.append(text)
                 if block.start.get("type") != "tool_use" or not text:
                     return ()
                 return (ToolUseDelta(block.start["id"], text),)
             case "thinking_delta":
-                text = delta.get("thinking") or ""
+                text = _text(delta, "thinking")
                 block.parts.append(text)
                 return (ThinkingDelta(text),)
             case "signature_delta":
-                block.signature.append(delta.get("signature") or "")
+                block.signature.append(_text(delta, "signature"))
             case "citations_delta":
                 block.citations.append(delta.get("citation"))
         return ()
@@ -144,8 +149,7 @@ class MessageDecoder:
                 return (BlockDone({**start, "thinking": whole, "signature": "".join(block.signature)}),)
             case "tool_use":
                 self._called = True
-                call_id, name = str(start.get("id", "")), str(start.get("name", ""))
-                sent = start.get("input")
+                call_id, name, sent = start["id"], start["name"], start.get("input")
                 given, problem = arguments.read(whole) if whole or not isinstance(sent, dict) else (sent, "")
                 kept = {**start, "input": given if given is not None else {}}
                 return (ToolUseEnd(call_id, name, given, problem), BlockDone(kept))
@@ -180,6 +184,16 @@ class MessageDecoder:
             cache_read=counts.get("cache_read_input_tokens", 0),
             cache_write=counts.get("cache_creation_input_tokens", 0),
         )
+
+
+def _text(part: dict[str, Any], name: str) -> str:
+    """A text of this part; none is an empty one. Raises TypeError for anything else."""
+    value = part.get(name)
+    if value is None:
+        return ""
+    if not isinstance(value, str):
+        raise TypeError(f"{name} is not a text")
+    return value
 
 
 def _explained(delta: dict[str, Any]) -> str:

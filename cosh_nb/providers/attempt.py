@@ -145,30 +145,37 @@ class Attempt:
 
     def _decode(self, data: bytes) -> list[ModelEvent]:
         """What these bytes mean. What came before a fault is still given; the fault follows."""
-        frames, feed = self._frames, self._decoder.feed
+        frames = self._frames
         seen = frames.seen
-        events: list[ModelEvent] = []
-        try:
-            for raw in frames.feed(data):
-                events += feed(raw)
-        except ProviderError as error:
-            self._failure = error
-        else:
-            if frames.bad is not None:
-                self._failure = faults.garbled(self._service, frames.bad)
+        events = self._decode_all(frames.feed(data))
+        if frames.bad is not None and self._failure is None:
+            self._failure = faults.garbled(self._service, frames.bad)
         if frames.seen != seen:
             self._last, self._spoken = self._clock(), 0.0
         return events
 
+    def _decode_all(self, found: list[dict[str, Any]]) -> list[ModelEvent]:
+        events: list[ModelEvent] = []
+        feed = self._decoder.feed
+        raw: dict[str, Any] = {}
+        try:
+            for raw in found:
+                events += feed(raw)
+        except ProviderError as error:
+            self._failure = error
+        except (AttributeError, IndexError, KeyError, TypeError, ValueError):  # a text where an object belongs, say
+            self._failure = faults.garbled(self._service, str(raw))
+        return events
+
     def _end(self) -> Sequence[ModelEvent]:
         """The body is over."""
-        if self._inbox.failure is not None:
+        if self._inbox.failure is not None and not self._decoder.complete:
             raise self._inbox.failure
         events: list[ModelEvent] = []
         try:
-            for raw in self._frames.flush():
-                events += self._decoder.feed(raw)
-            events += self._decoder.end()
+            events += self._decode_all(self._frames.flush())
+            if self._failure is None:
+                events += self._decoder.end()
         except ProviderError as error:
             self._failure = error
         return events

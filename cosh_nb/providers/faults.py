@@ -20,7 +20,7 @@ _OVERFLOW = re.compile(
 _NO_TOOLS = re.compile(r"does not support tools|tool-call-parser|enable-auto-tool-choice|--jinja", re.IGNORECASE)
 _NO_MODEL = re.compile(r"\bmodel\b|model_not_found", re.IGNORECASE)
 _NO_CREDIT = re.compile(r"insufficient_quota|credit balance|billing", re.IGNORECASE)
-_KEYISH = re.compile(r"\b(sk|pk|key|Bearer)[-_ ][A-Za-z0-9*_\-.]{6,}")
+_KEYISH = re.compile(r"\b(?:(?:sk|pk|key)[-_]|Bearer\s+)(?=\S*[\d*])[\w*.\-]{6,}")
 _TITLE = re.compile(r"<title[^>]*>(.*?)</title>", re.IGNORECASE | re.DOTALL)
 _TAG = re.compile(r"<(script|style)\b.*?</\1>|<[^>]*>", re.IGNORECASE | re.DOTALL)
 
@@ -111,8 +111,9 @@ def refused(service: Service, refusal: Refusal, secrets: Iterable[str] = (), *, 
             "vLLM needs --enable-auto-tool-choice and --tool-call-parser, llama.cpp needs --jinja."
         )
     elif status == 404 and _NO_MODEL.search(words):
+        pull = f"Fetch it with: ollama pull {model}. " if name == "Ollama" else ""
         sentence = (
-            f"{name} does not know the model {model!r}{quoted} "
+            f"{name} does not know the model {model!r}{quoted} {pull}"
             f"%cosh /model lists the models you can use; --model NAME or COSH_MODEL chooses one."
         )
     elif status in {404, 405}:
@@ -193,7 +194,7 @@ def not_a_stream(service: Service, content_type: str, body: str, secrets: Iterab
 def garbled(service: Service, frame: str, secrets: Iterable[str] = ()) -> ProviderError:
     """The error for a frame that is not JSON or not UTF-8."""
     return ProviderError(
-        f"{service.name} sent something that is not JSON in the middle of its stream. Run the cell again; if it "
+        f"{service.name} sent something in the middle of its stream that is not understood. Run the cell again; if it "
         f"stays, a proxy may change the traffic or {_check_url(service, low=True)}",
         detail=redact(frame, secrets),
         retryable=True,
@@ -215,6 +216,14 @@ def in_stream(service: Service, event: Mapping[str, Any], secrets: Iterable[str]
     status = _STATUS.get(str(kind), code if isinstance(code, int) and 400 <= code < 600 else 500)
     body = json.dumps(event, ensure_ascii=False, default=str)
     return refused(service, Refusal(status, {}, body), secrets, retry=status in {408, 409, 429} or status >= 500)
+
+
+def clean(error: ProviderError, secrets: Iterable[str]) -> ProviderError:
+    """The error without these secrets, whoever made its sentence."""
+    secrets = tuple(secrets)
+    error.args = (redact(str(error), secrets),)
+    error.detail = redact(error.detail, secrets)
+    return error
 
 
 def no_key(service: Service, why: str) -> AuthError:

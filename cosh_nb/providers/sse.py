@@ -21,11 +21,15 @@ _BOM = b"\xef\xbb\xbf"
 class Frames:
     """Splits a stream. `seen` counts whole frames, comments included: each is a sign of life."""
 
+    LONGEST = 64_000_000
+    """Bytes of one frame."""
+
     def __init__(self) -> None:
         self.seen = 0
         self.bad: str | None = None
         """The frame that was not a JSON object, shortened; what came before it was given, what comes after is not."""
         self._rest: list[bytes] = []
+        self._held = 0
         self._cr = b""
         self._fresh = True
 
@@ -41,11 +45,14 @@ class Frames:
             if not closes:
                 if data:
                     self._rest.append(data)
+                    self._held += len(data)
+                if self._held > self.LONGEST:
+                    self.bad = "a frame of more than 64 MB"
                 return []
             data = b"".join((*self._rest, data))
         frames = data.split(b"\n\n")
         rest = frames.pop()
-        self._rest = [rest] if rest else []
+        self._rest, self._held = [rest] if rest else [], len(rest)
         self.seen += len(frames)
         return self._objects(frames)
 

@@ -8,10 +8,13 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import os
 import random
 import ssl
 from collections.abc import AsyncGenerator, Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Protocol
+from urllib.request import getproxies
 
 from cosh_nb.errors import ProviderError
 from cosh_nb.events import ModelEvent, Waiting
@@ -94,7 +97,7 @@ class Wire:
                 return
             finally:
                 self._let_go(reader, whole=attempt.whole)
-            error.detail = faults.redact(error.detail, _secrets(headers))
+            faults.clean(error, _secrets(headers))
             if shown:
                 raise error
             if post.amend(error) or (error.status == 401 and self._credentials.refresh()):
@@ -239,10 +242,10 @@ async def _refuse(answer: httpx.Response, kind: str, service: faults.Service, se
 
 def warm() -> None:
     """Load what the first request needs; call it in a thread while nobody waits."""
-    import httpx
     import httpx_sse
 
-    del httpx, httpx_sse
+    del httpx_sse
+    _certificates(*_certificate_files())
 
 
 def _new_client(url: str, patience: Patience) -> httpx.AsyncClient:
@@ -250,13 +253,27 @@ def _new_client(url: str, patience: Patience) -> httpx.AsyncClient:
 
     # A server on this machine is reached directly, whatever proxy the environment names, and without certificates.
     near = is_loopback(url) and split(url).scheme == "http"
+    plain = split(url).scheme == "http" and not getproxies()
     return httpx.AsyncClient(
         timeout=httpx.Timeout(None, connect=patience.connect, write=60.0),
         limits=httpx.Limits(max_connections=None, max_keepalive_connections=8, keepalive_expiry=60.0),
         headers={"accept-encoding": "identity", "user-agent": "cosh-nb"},
         trust_env=not near,
-        verify=not near,
+        verify=False if near or plain else _certificates(*_certificate_files()),
     )
+
+
+@lru_cache(maxsize=2)
+def _certificates(file: str, folder: str) -> ssl.SSLContext:
+    """Reading the certificates takes longer than a request, so it is done once, by `warm` if there is time."""
+    import httpx
+
+    del file, folder  # httpx reads the variables itself; here they tell when to read anew
+    return httpx.create_ssl_context()
+
+
+def _certificate_files() -> tuple[str, str]:
+    return os.environ.get("SSL_CERT_FILE", ""), os.environ.get("SSL_CERT_DIR", "")
 
 
 def _secrets(headers: Mapping[str, str]) -> tuple[str, ...]:

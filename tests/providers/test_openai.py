@@ -384,6 +384,13 @@ async def test_a_server_that_keeps_the_line_open_after_the_end_is_not_waited_for
     assert end(events).stop_reason == "end_turn"
 
 
+async def test_a_connection_torn_after_the_answer_was_complete_does_not_matter(model_server: ModelServer) -> None:
+    model_server.script(turn(text("Hi."), drop_after=3))
+    events = await ask(chat(model_server))
+    assert prose(events) == "Hi."
+    assert end(events).stop_reason == "end_turn"
+
+
 async def test_an_error_chunk_after_a_word(model_server: ModelServer) -> None:
     model_server.script(frames(chunk({"content": "Hi"}), {"error": {"message": "GPU fell off", "code": 500}}))
     events, error = await ask_and_fail(chat(model_server))
@@ -397,6 +404,13 @@ async def test_a_refusal_field_is_shown_and_ends_as_a_refusal(model_server: Mode
     events = await ask(chat(model_server))
     assert prose(events) == "I can't help with that."
     assert end(events).stop_reason == "refusal"
+
+
+async def test_a_model_that_ollama_does_not_have_can_be_pulled(model_server: ModelServer) -> None:
+    model_server.script(status(404, {"error": {"message": "model 'qwen9' not found"}}))
+    ollama = Service("Ollama", f"{model_server.url}/v1")
+    _, error = await ask_and_fail(chat(model_server, model="qwen9", service=ollama))
+    assert "ollama pull qwen9" in str(error)
 
 
 # -- the rest ---------------------------------------------------------------------------------------------------------

@@ -20,6 +20,7 @@ from cosh_nb.events import MessageStart, TextDelta, Waiting
 from cosh_nb.messages import user
 from cosh_nb.providers.anthropic import AnthropicProvider
 from cosh_nb.providers.base import Request
+from cosh_nb.providers.faults import redact
 from cosh_nb.providers.keys import Key
 from support.asking import QUICK, SECRET, ask, ask_and_fail, chat, claude, end, prose
 from support.modelserver import ModelServer, Whole, anthropic_events, call, frames, raw, status, text, turn
@@ -164,7 +165,7 @@ async def test_junk_in_the_middle_is_an_error_after_what_was_good(model_server: 
     model_server.script(turn(text("good", chunk=4), inject=(4, junk)))
     shown, error = await shown_then_failed(claude(model_server))
     assert shown == "good"
-    assert "not JSON" in str(error)
+    assert "not understood" in str(error)
 
 
 # -- the sentences --------------------------------------------------------------------------------------------------
@@ -184,6 +185,20 @@ async def test_a_masked_key_in_the_answer_is_not_repeated_either(model_server: M
     error = await failure(chat(model_server))
     assert "6789" not in f"{error}{error.detail}"
     assert "OPENAI_API_KEY" in str(error)
+
+
+async def test_a_key_echoed_in_the_middle_of_a_stream_is_not_shown(model_server: ModelServer) -> None:
+    model_server.script(turn(text("x"), error_after=(5, "invalid_request_error", "key gateway-key-abc is expired")))
+    provider = AnthropicProvider("m", Key("gateway-key-abc"), model_server.url, patience=QUICK)
+    _, error = await ask_and_fail(provider)
+    assert "gateway-key-abc" not in f"{error}{error.detail}"
+    assert "is expired" in str(error)
+
+
+def test_words_about_keys_are_not_taken_for_keys() -> None:
+    said = "Incorrect API key provided. Your key needs access, use Bearer authentication."
+    assert redact(said) == said
+    assert redact("Bearer abc123def456 and sk-proj-*****xyz") == "[key] and [key]"
 
 
 async def test_a_forbidden_model_says_what_to_do(model_server: ModelServer) -> None:
