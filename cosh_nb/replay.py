@@ -25,6 +25,7 @@ from typing import TYPE_CHECKING, Any
 from cosh_tools.contract import ToolCall, ToolResult
 from cosh_tools.hosts import Allowed, ApprovalAnswer, ApprovalRequest, PermissionHandler, Refused
 from cosh_tools.names import canonical
+from cosh_tools.policy.decide import needs_cover
 from cosh_tools.policy.rules import BadRule, Rule, parse_rule
 from cosh_tools.results import Media
 from cosh_tools.runner import NotRun, Ready, Runner
@@ -69,7 +70,8 @@ class DeclaredApprovals:
         rules = list(self._rules())
         if any(rule.names(canonical(request.call.name)) for rule in rules):
             return True
-        return bool(request.touches) and all(any(rule.matches(touch) for rule in rules) for touch in request.touches)
+        touches = [touch for touch in request.touches if needs_cover(touch)]
+        return bool(touches) and all(any(rule.matches(touch) for rule in rules) for touch in touches)
 
     def _rules(self) -> Iterable[Rule]:
         for text in self.recorded.recording.allow:

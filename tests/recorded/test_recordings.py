@@ -268,6 +268,19 @@ async def test_where_nobody_can_be_asked_declared_rules_allow_the_recorded_call(
     assert started.decided == "the recording demo allowed it once"
 
 
+async def test_a_declared_command_needs_no_rule_for_what_it_only_reads(open_scene, tmp_path):
+    (tmp_path / "author").mkdir()
+    (tmp_path / "student").mkdir()
+    for name in ("author", "student"):
+        (tmp_path / name / "a.txt").write_text(f"of {name}\n")
+    script = ScriptedProvider([[Call("Bash", {"command": "cat a.txt"})], [Say("done")]])
+    file = await recorded(open_scene, tmp_path, script, "go", allowed_tools="Bash(cat a.txt)")
+    student = open_scene("student")
+
+    assert (await student.ask("go", replay=file)).reason == "done"
+    assert student.rows() == [("Bash", True, False)]
+
+
 async def test_a_recording_without_rules_allows_nothing(open_scene, tmp_path):
     file = await recorded(open_scene, tmp_path)
     student = open_scene("student")

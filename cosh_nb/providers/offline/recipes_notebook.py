@@ -112,11 +112,17 @@ def _ids(kit: Kit, first: int | None, last: int | None, *, code_only: bool = Fal
         wanted: list[str] = []
     else:
         wanted = [str(first - 1) if first == last else f"{first - 1}-{last - 1}"]
-    outcome = yield from must(kit.tools.cells(wanted), "Reading the notebook")
+    what = f"cell {first}" if first == last else f"cells {first} to {last}"
+    call = kit.tools.cells(wanted)
+    outcome = yield call
+    if outcome.is_error and "out of range" in outcome.text:
+        count = re.search(r"has (\d+) cells?", outcome.text)
+        there = f" It has {answers.count(int(count[1]), 'cell')}." if count else ""
+        raise Stop(f"This notebook has no {what}.{there}")
+    accept(call, outcome, "Reading the notebook")
     found = [(int(cell["index"]), cell["id"], cell["type"]) for cell in _CELL.finditer(outcome.text)]
     expected = None if first is None or last is None else list(range(first - 1, last))
     if expected is not None and [index for index, _, _ in found] != expected:
-        what = f"cell {first}" if first == last else f"cells {first} to {last}"
         raise Stop(f"I cannot make out {what} of this notebook. `show the cells` lists what is there.")
     ids = [name for _, name, kind in found if kind == "code" or not code_only]
     if not ids:
