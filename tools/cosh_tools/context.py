@@ -14,10 +14,23 @@ from typing import TYPE_CHECKING, Any, Self
 from cosh_tools import hosts
 from cosh_tools.kinds import PermissionMode
 from cosh_tools.policy.protected import is_protected, is_secret
+from cosh_tools.results import ToolError
 from cosh_tools.touches import Reads, Writes
 
 if TYPE_CHECKING:
     from cosh_tools.touches import Touch
+
+
+@dataclass(frozen=True, slots=True)
+class Worktree:
+    """A git worktree that was made for this session, and where it came from."""
+
+    path: Path
+    branch: str
+    repository: Path
+    head: str
+    """The commit that it began with."""
+    came_from: Path
 
 
 @dataclass(slots=True)
@@ -33,6 +46,8 @@ class SessionState:
     """Further folders that count as inside (additional directories, a worktree)."""
     mode_before_plan: PermissionMode | None = None
     """The mode that ExitPlanMode brings back."""
+    worktree: Worktree | None = None
+    """The worktree that EnterWorktree made; ExitWorktree leaves it."""
     narrowed_to: tuple[str, ...] | None = None
     """Rules of the skill at work: only what they allow may be called. The turn's end lifts it."""
 
@@ -47,6 +62,8 @@ class ToolContext:
 
     state: SessionState
     session_id: str = "session"
+    agent: str = "main"
+    """The name under which this agent gets and sends messages."""
     non_interactive: bool = True
     toolset: str = "claude"
     """"claude" or "cosh": decides how results are trimmed."""
@@ -100,7 +117,12 @@ class ToolContext:
         return replace(self, **changes)
 
     def resolve_path(self, path: str) -> Path:
-        """An absolute path: `~` expanded, relative ones joined to the working directory, `..` folded, links kept."""
+        """An absolute path: `~` expanded, relative ones joined to the working directory, `..` folded, links kept.
+
+        Raises ToolError for a text that no path can be.
+        """
+        if "\0" in path:
+            raise ToolError(f"{path!r} is not a path: no name holds a NUL character.")
         return Path(os.path.normpath(self.working_dir / Path(path).expanduser()))
 
     def reads(self, path: str) -> Reads:

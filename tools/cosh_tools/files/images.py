@@ -5,15 +5,19 @@ from __future__ import annotations
 import io
 import struct
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from cosh_tools.results import Media, ToolError
+
+if TYPE_CHECKING:
+    from PIL import Image
 
 MOST_BYTES = 3_750_000
 """5 MB is the services' limit on the base64 text, which is a third longer than the bytes."""
 MOST_PIXELS_A_SIDE = 8000
 GOOD_SIDE = 2000
 """What a downscaled image is fitted into; the services scale further down themselves."""
-_BOMB = 200_000_000
+_BOMB = 89_000_000
 _CONVERTIBLE = {b"BM": "BMP", b"II*\0": "TIFF", b"MM\0*": "TIFF", b"\0\0\1\0": "ICO"}
 
 
@@ -75,45 +79,43 @@ class _NoPillow(ToolError):
 
 def _convert(data: bytes, name: str, why: str) -> Media:
     """A copy that fits, by Pillow where it is installed."""
-    import warnings
-
     try:
         from PIL import Image
     except ImportError:
         raise _NoPillow(
             f"{why}; it can be shown after `pip install 'cosh-nb[media]'`, or make a smaller PNG or JPEG with Bash."
         ) from None
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # Pillow's own size warning; the limit above is ours
-        try:
-            with Image.open(io.BytesIO(data)) as opened:
-                opened.draft("RGB", (GOOD_SIDE, GOOD_SIDE))
-                _must_open(opened.width * opened.height, why)
-                image = opened.convert("RGBA" if _has_alpha(opened) else "RGB")
-        except ToolError:
-            raise
-        except Exception as error:  # noqa: BLE001  (a damaged file may raise anything in a decoder)
-            raise ToolError(f"{name} cannot be opened as an image: {error}.") from None
-        image.thumbnail((GOOD_SIDE, GOOD_SIDE))
-        return _encode(image, name)
+    try:
+        with Image.open(io.BytesIO(data)) as opened:
+            opened.draft("RGB", (GOOD_SIDE, GOOD_SIDE))
+            _must_open(opened.width * opened.height, why)
+            photo = opened.format in ("JPEG", "WEBP", "MPO")
+            image = opened.convert("RGBA" if _has_alpha(opened) else "RGB")
+    except ToolError:
+        raise
+    except Exception as error:  # noqa: BLE001  (a damaged file may raise anything in a decoder)
+        raise ToolError(f"{name} cannot be opened as an image: {error}.") from None
+    image.thumbnail((GOOD_SIDE, GOOD_SIDE))
+    return _encode(image, name, photo=photo)
 
 
-def _encode(image: object, name: str) -> Media:
-    from PIL import Image
-
-    picture = image
-    assert isinstance(picture, Image.Image)  # noqa: S101  (Pillow is imported late, so its type is not in the signature)
+def _encode(image: Image.Image, name: str, *, photo: bool) -> Media:
+    """The image in the first format that is small enough, smaller still where none is."""
     while True:
-        out = io.BytesIO()
-        picture.save(out, "PNG", optimize=False)
-        if out.tell() <= MOST_BYTES:
-            return Media("image/png", out.getvalue(), name)
-        if picture.mode == "RGB":
+        for form, how in _forms(image.mode, photo=photo):
             out = io.BytesIO()
-            picture.save(out, "JPEG", quality=85)
+            image.save(out, form, **how)
             if out.tell() <= MOST_BYTES:
-                return Media("image/jpeg", out.getvalue(), name)
-        picture = picture.resize((max(1, picture.width * 3 // 4), max(1, picture.height * 3 // 4)))
+                return Media(f"image/{form.lower()}", out.getvalue(), name)
+        image = image.resize((max(1, image.width * 3 // 4), max(1, image.height * 3 // 4)))
+
+
+def _forms(mode: str, *, photo: bool) -> list[tuple[str, dict[str, int]]]:
+    """The formats to try: exact ones for drawings and screens, and small ones for photographs."""
+    small: tuple[str, dict[str, int]] = (
+        ("JPEG", {"quality": 85}) if mode == "RGB" else ("WEBP", {"quality": 85, "method": 1})
+    )
+    return [small] if photo else [("PNG", {"compress_level": 3}), small]
 
 
 def _must_open(pixels: int, why: str) -> None:
@@ -121,9 +123,8 @@ def _must_open(pixels: int, why: str) -> None:
         raise ToolError(f"{why}: too many pixels to open. Make a smaller copy first.")
 
 
-def _has_alpha(image: object) -> bool:
-    mode = getattr(image, "mode", "")
-    return mode in ("RGBA", "LA", "PA", "La", "RGBa") or "transparency" in getattr(image, "info", {})
+def _has_alpha(image: Image.Image) -> bool:
+    return image.mode in ("RGBA", "LA", "PA", "La", "RGBa") or "transparency" in image.info
 
 
 def _jpeg_size(data: bytes) -> tuple[int, int]:

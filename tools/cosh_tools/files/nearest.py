@@ -110,7 +110,10 @@ def _differences(found: list[str], wanted: list[str]) -> str:
         if _same_words(theirs, sent):
             said.append("spaces within a line differ")
         else:
-            at = next((at for at, pair in enumerate(zip(theirs, sent, strict=False)) if pair[0] != pair[1]), min(map(len, unequal[0])))
+            at = next(
+                (at for at, pair in enumerate(zip(theirs, sent, strict=False)) if pair[0] != pair[1]),
+                min(map(len, unequal[0])),
+            )
             said.append(f"the file has {theirs[at : at + 20]!r} where yours has {sent[at : at + 20]!r}")
     return ", and ".join(said)
 

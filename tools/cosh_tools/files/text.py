@@ -21,7 +21,9 @@ _LEGACY = (
     "shift_jis", "euc_jp", "gb18030", "big5", "euc_kr",
 )  # fmt: skip
 _SAMPLE = 256 * 1024
-_PLAIN_CONTROLS = frozenset(b"\t\n\r\f\b\x1b")
+_CONTROLS = bytes(set(range(32)) - set(b"\t\n\r\f\b\x1b"))
+_FEW = 40
+_PIECE = 1 << 20
 
 
 class NotText(ToolError):
@@ -94,16 +96,12 @@ def body_of(data: bytes, style: TextStyle) -> bytes:
 
 def _utf8(data: bytes, whole: bool) -> TextStyle:
     """UTF-8, UTF-8 with damage, or a legacy encoding."""
-    try:
-        codecs.getincrementaldecoder("utf-8")().decode(data, final=whole)
-    except UnicodeDecodeError:
-        pass
-    else:
-        return TextStyle()
     sample = data[:_SAMPLE]
-    odd = sum(1 for byte in sample if byte < 32 and byte not in _PLAIN_CONTROLS)
-    if odd * 20 > len(sample):
+    odd = len(sample) - len(sample.translate(None, _CONTROLS))
+    if odd * 10 > len(sample):
         raise NotText("it holds too many control characters to be text")
+    if _decodes(data, "utf-8", whole):
+        return TextStyle()
     lossy = sample.decode("utf-8", "replace")
     good = sum(1 for char in lossy if char > "\x7f" and char != "\ufffd")
     if good > 2 * lossy.count("\ufffd"):
@@ -132,15 +130,22 @@ def _western(sample: bytes) -> bool:
     high = [index for index, byte in enumerate(sample) if byte > 127]
     alone = sum(1 for at in high if sample[at - 1 : at] < b"\x80" and sample[at + 1 : at + 2] < b"\x80")
     letters = sum(1 for at in high if sample[at] >= 0xC0 and sample[at] not in (0xD7, 0xF7))
-    return len(high) * 8 < len(sample) and alone * 10 >= len(high) * 9 and letters * 10 >= len(high) * 8
+    return len(high) <= _FEW and len(high) * 3 < len(sample) and alone * 10 >= len(high) * 6 <= letters * 10
 
 
 def _decodes(data: bytes, encoding: str, whole: bool) -> bool:
+    """Whether the bytes are text in this encoding, looked at piece by piece."""
+    if encoding == "utf-8" and data.isascii():
+        return True
+    decoder = codecs.getincrementaldecoder(encoding)()
     try:
-        text = codecs.getincrementaldecoder(encoding)().decode(data, final=whole)
+        for start in range(0, len(data), _PIECE):
+            if "\0" in decoder.decode(data[start : start + _PIECE]):
+                return False
+        decoder.decode(b"", final=whole)
     except UnicodeDecodeError:
         return False
-    return "\0" not in text[:_SAMPLE]
+    return True
 
 
 def _bare_utf16(sample: bytes) -> str:

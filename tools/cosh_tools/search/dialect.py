@@ -6,6 +6,7 @@ pattern means the same whichever engine searches. What only ripgrep knows is an 
 
 from __future__ import annotations
 
+import functools
 import re
 import sys
 import unicodedata
@@ -31,21 +32,46 @@ class Translated:
     """A pattern in Python's words.
 
     `in_buffer` is for a text of many lines, `in_line` for one line without its ending. Every match contains one of
-    `needed`; it is empty where nothing can be promised.
+    `needed`; it is empty where nothing can be promised. `crosses_lines` where a match may hold the end of a line.
     """
 
     in_buffer: str
     in_line: str
     needed: tuple[str, ...]
     ignore_case: bool
+    crosses_lines: bool
 
 
-def translate(pattern: str, *, ignore_case: bool, multiline: bool) -> Translated:
-    """The pattern for Python. Raises BadPattern."""
-    buffer = _Parser(pattern, ignore_case=ignore_case, one_line=False, multiline=multiline)
+def translate(pattern: str, *, ignore_case: bool, multiline: bool, damaged: bool = False) -> Translated:
+    """The pattern for Python; `damaged` for texts with bytes that are no UTF-8, which only a literal may match.
+
+    Raises BadPattern.
+    """
+    buffer = _Parser(pattern, ignore_case=ignore_case, one_line=False, multiline=multiline, damaged=damaged)
     in_buffer, needed = buffer.parse()
-    in_line, _needed = _Parser(pattern, ignore_case=ignore_case, one_line=True, multiline=multiline).parse()
-    return Translated(in_buffer, in_line, needed, buffer.any_ignore_case)
+    line = _Parser(pattern, ignore_case=ignore_case, one_line=True, multiline=multiline, damaged=damaged)
+    in_line, _needed = line.parse()
+    return Translated(in_buffer, in_line, needed, buffer.any_ignore_case, buffer.crosses_lines)
+
+
+def with_either_ending(pattern: str) -> str:
+    """The pattern with each line feed it names allowed to come after a carriage return, as lines are shown without."""
+    out, at, inside = [], 0, 0
+    while at < len(pattern):
+        two = pattern[at : at + 2]
+        if two == "\\n" and not inside:
+            out.append(r"(?:\r?\n)")
+        elif two[0] == "\\":
+            out.append(two)
+        elif two[0] == "\n" and not inside:
+            out.append(r"(?:\r?\n)")
+            at -= 1
+        else:
+            inside += (two[0] == "[") - (two[0] == "]" and inside > 0)
+            out.append(two[0])
+            at -= 1
+        at += 2
+    return "".join(out)
 
 
 @dataclass
@@ -58,8 +84,10 @@ class _Piece:
 
 
 class _Parser:
-    def __init__(self, pattern: str, *, ignore_case: bool, one_line: bool, multiline: bool) -> None:
+    def __init__(self, pattern: str, *, ignore_case: bool, one_line: bool, multiline: bool, damaged: bool) -> None:
         self.text, self.at = pattern, 0
+        self.crosses_lines = False
+        self.not_text = r"\udc80-\udcff" if damaged else ""
         self.any_ignore_case = ignore_case
         self.one_line, self.multiline = one_line, multiline
         self.flags = {"i": ignore_case, "m": True, "s": multiline}
@@ -136,7 +164,10 @@ class _Parser:
             case "[":
                 return _Piece(self._class())
             case ".":
-                return _Piece(r"[\s\S]" if self.flags["s"] else r"[^\n]")
+                self.crosses_lines |= self.flags["s"]
+                if self.flags["s"]:
+                    return _Piece(f"[^{self.not_text}]" if self.not_text else r"[\s\S]")
+                return _Piece(rf"[^\n{self.not_text}]")
             case "^":
                 return _Piece(self._start())
             case "$":
@@ -150,6 +181,7 @@ class _Parser:
             case "\n" if not self.multiline:
                 raise BadPattern(_NO_NEWLINE)
             case _:
+                self.crosses_lines |= char == "\n"
                 return _Piece(re.escape(char), (), char)
 
     def _start(self) -> str:
@@ -160,7 +192,9 @@ class _Parser:
     def _end(self) -> str:
         if not self.flags["m"]:
             return r"\Z"
-        return r"\Z" if self.one_line else r"(?m:(?=\r?$))"
+        if self.one_line:
+            return r"\Z"
+        return "(?m:$)" if self.multiline else r"(?m:(?=\r?$))"
 
     def _group(self) -> _Piece:
         before = dict(self.flags)
@@ -216,15 +250,17 @@ class _Parser:
         char = self.text[self.at]
         self.at += 1
         if char in _CLASSES:
-            return _Piece(f"\\{char}")
+            self.crosses_lines |= char in "sWD"
+            return _Piece(f"[^\\{char.lower()}{self.not_text}]" if self.not_text and char.isupper() else f"\\{char}")
         if char in "bB":
             return _Piece(f"\\{char}")
         if char == "A":
-            return _Piece(r"\A")
+            return _Piece(r"\A" if self.multiline else self._start())
         if char == "z":
-            return _Piece(r"\Z")
+            return _Piece(r"\Z" if self.multiline else self._end())
         if char in "pP":
-            return _Piece(f"[{'^' * (char == 'P')}{self._property()}]")
+            self.crosses_lines |= char == "P"
+            return _Piece(f"[{'^' * (char == 'P')}{self._property()}{self.not_text if char == 'P' else ''}]")
         if char.isdigit():
             raise BadPattern("backreferences are not supported")
         text = self._character(char)
@@ -237,6 +273,7 @@ class _Parser:
         if char in _ESCAPED:
             if char == "n" and not self.multiline:
                 raise BadPattern(_NO_NEWLINE)
+            self.crosses_lines |= char == "n"
             return _ESCAPED[char]
         if char.isalnum() or char in "<>":
             raise self._bad(f"unrecognized escape sequence \\{char}")
@@ -252,6 +289,7 @@ class _Parser:
             raise self._bad("a character number beyond Unicode")
         if number == 10 and not self.multiline:
             raise BadPattern(_NO_NEWLINE)
+        self.crosses_lines |= number == 10
         return chr(number)
 
     def _property(self) -> str:
@@ -298,7 +336,8 @@ class _Parser:
                 items.append(f"{_in_class(low)}-{_in_class(high)}")
             else:
                 items.append(_in_class(low) if len(low) == 1 else low)
-        return f"[{'^' * negated}{''.join(items)}]"
+        self.crosses_lines |= negated or any(item in (r"\s", r"\W", r"\D") for item in items)
+        return f"[{'^' * negated}{''.join(items)}{self.not_text if negated else ''}]"
 
     def _inner_class(self) -> str:
         found = re.compile(r":(\^?)(\w+):\]").match(self.text, self.at)
@@ -348,6 +387,7 @@ _LONG_NAMES = {
 }  # fmt: skip
 
 
+@functools.cache
 def _category(name: str) -> str:
     """The ranges of a Unicode general category, as class syntax; empty for a name that is none."""
     out, start = [], -1

@@ -10,10 +10,11 @@ import subprocess
 import threading
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Literal, Protocol
 
 from cosh_tools.results import ToolError
+from cosh_tools.search.dialect import BadPattern, translate, with_either_ending
 
 Mode = Literal["content", "files_with_matches", "count"]
 
@@ -97,11 +98,24 @@ def search(engine: Engine, query: Query, keep: Keep, stopped: threading.Event) -
     was found, because then it can be sorted here. Where there is more than wanted, the first rows by path are asked
     for again in order: such a search ends soon, since there is so much to find.
     """
+    query = _ready(query)
     answer = _run(engine.commands(query, in_order=False), query, keep, stopped)
     if not answer.complete and not answer.timed_out and not stopped.is_set():
         answer = _run(engine.commands(query, in_order=True), query, keep, stopped)
     answer.rows.sort(key=lambda row: row.path.split("/"))
     return answer
+
+
+def _ready(query: Query) -> Query:
+    """The query with lines crossed only where the pattern can, and then over either kind of line ending."""
+    if not query.multiline:
+        return query
+    pattern = with_either_ending(query.pattern)
+    try:
+        crosses = translate(pattern, ignore_case=query.ignore_case, multiline=True).crosses_lines
+    except BadPattern:
+        crosses = True  # the engine may know better, or will say what is wrong
+    return replace(query, pattern=pattern) if crosses else replace(query, multiline=False)
 
 
 def _run(commands: Sequence[Sequence[str]], query: Query, keep: Keep, stopped: threading.Event) -> Answer:
@@ -200,7 +214,7 @@ class _Rows:
     """Takes ripgrep's output apart: `path NUL number : column : text`, context lines with dashes, counts, paths."""
 
     _MATCH = re.compile(rb"(\d+):(\d+):")
-    _CONTEXT = re.compile(rb"(\d+)-")
+    _PLAIN = re.compile(rb"(\d+)([:-])")
 
     def __init__(self, query: Query, keep: Keep, answer: Answer) -> None:
         self.mode, self.want, self.answer = query.mode, query.want, answer
@@ -229,10 +243,10 @@ class _Rows:
         if found is not None:
             text = rest[found.end() :]
             return self._add(path, int(found[1]), _shown(text), is_match=True, column=int(found[2]))
-        context = self._CONTEXT.match(rest)
-        if context is None:
+        plain = self._PLAIN.match(rest)
+        if plain is None:
             return True
-        return self._add(path, int(context[1]), _shown(rest[context.end() :]), is_match=False, column=0)
+        return self._add(path, int(plain[1]), _shown(rest[plain.end() :]), is_match=plain[2] == b":", column=0)
 
     def _add(self, path: bytes, number: int, text: str, *, is_match: bool, column: int) -> bool:
         if path != self._kept_path:
@@ -252,4 +266,4 @@ _OMITTED = re.compile(r" \[\.\.\. (?:omitted end of long line|\d+ more match(?:e
 
 def _shown(raw: bytes) -> str:
     text = raw.decode("utf-8", "replace").removesuffix("\r")
-    return _OMITTED.sub("", text) if len(text) > WIDEST_SEEN else text
+    return _OMITTED.sub("", text)[:WIDEST_SEEN] if len(raw) > WIDEST_SEEN else text

@@ -21,6 +21,7 @@ from cosh_tools.search.filetypes import globs_of
 from cosh_tools.search.globs import expand_braces
 from cosh_tools.search.ignore import override_rules
 from cosh_tools.search.ripgrep import ripgrep
+from cosh_tools.touches import Reads
 
 HEAD = 250
 WIDEST = 500
@@ -89,6 +90,10 @@ class Grep(Tool[GrepInput]):
         del ctx
         return f"{call.pattern} in {call.path}" if call.path else call.pattern
 
+    def engine(self) -> Engine:
+        """Ripgrep where it is installed, else our own search."""
+        return ripgrep() or Builtin()
+
     async def execute(self, call: GrepInput, ctx: ToolContext) -> ToolResult:
         """Search and list."""
         globs = _globs(call.glob)
@@ -109,7 +114,7 @@ class Grep(Tool[GrepInput]):
         )
         query = _with_base(query, ctx)
         filtered = _Filter(query, ctx)
-        answer = await _search(query, filtered)
+        answer = await _search(self.engine(), query, filtered)
         shown = answer.rows[call.offset :]
         lines = _lines(shown, query, call, ctx)
         if not shown:
@@ -144,6 +149,10 @@ class GrepCosh(Tool[GrepCoshInput]):
         del ctx
         return f"{call.pattern} in {call.path}" if call.path not in ("", ".") else call.pattern
 
+    def engine(self) -> Engine:
+        """Ripgrep where it is installed, else our own search."""
+        return ripgrep() or Builtin()
+
     async def execute(self, call: GrepCoshInput, ctx: ToolContext) -> ToolResult:
         """Search as cosh does."""
         given = call.path or "."
@@ -158,7 +167,7 @@ class GrepCosh(Tool[GrepCoshInput]):
             want=COSH_MOST,
         )
         filtered = _Filter(query, ctx)
-        answer = await _search(query, filtered)
+        answer = await _search(self.engine(), query, filtered)
         lines = [
             f"{os.path.join(given, row.path) if row.path else given}:{row.number}:{cut(row)}" for row in answer.rows
         ]
@@ -175,7 +184,7 @@ class GrepCosh(Tool[GrepCoshInput]):
 
 @dataclass
 class _Filter:
-    """Which files' rows are shown: not those of secrets, of binary files, or of another type."""
+    """Which files' rows are shown: not those that may not be read, binary ones, or of another type."""
 
     query: Query
     ctx: ToolContext
@@ -185,6 +194,7 @@ class _Filter:
     def __post_init__(self) -> None:
         query = self.query
         self._types = override_rules(query.types) if query.types and query.globs else None
+        self._asked = is_secret(Path(query.root))  # the gate has decided on such a root as a whole
 
     def keep(self, path: str) -> bool:
         """Whether this file, from the root, is shown."""
@@ -193,25 +203,30 @@ class _Filter:
         whole = os.path.join(self.query.root, path)
         if self._types is not None and self._types.verdict(os.path.basename(path), path, folder=False) is None:
             return False
-        if is_secret(Path(whole)):
+        if not self._readable(Path(whole)):
             self.withheld.append(path)
             return False
         return not is_binary(whole)
 
+    def _readable(self, real: Path) -> bool:
+        """Whether the policy would let the model read this file without a question."""
+        secret = not self._asked and is_secret(real)
+        says = self.ctx.gate.says("Grep", Reads(str(real), real, inside=True, protected=secret, exists=True))
+        return says == "allow" or (says is None and not secret)
+
 
 def is_binary(path: str) -> bool:
-    """Whether a file of more than 64 KB has a NUL byte; engines see those of smaller files themselves."""
+    """Whether a file has a NUL byte anywhere, and is not UTF-16. Engines look at the beginning, each in its own way."""
     try:
-        with open(path, "rb") as file:
-            if os.fstat(file.fileno()).st_size <= _SNIFFED:
+        with open(path, "rb", buffering=0) as file:
+            read, piece = 0, file.read(_SNIFFED)
+            if piece.startswith((b"\xff\xfe", b"\xfe\xff")):
                 return False
-            read, first = 0, True
-            while read < _MOST_SNIFFED and (piece := file.read(1 << 20)):
-                if first and piece.startswith((b"\xff\xfe", b"\xfe\xff")):
-                    return False
+            while piece and read < _MOST_SNIFFED:
                 if b"\0" in piece:
                     return True
-                read, first = read + len(piece), False
+                read += len(piece)
+                piece = file.read(1 << 20) if len(piece) >= _SNIFFED else b""
     except OSError:
         return False
     return False
@@ -231,8 +246,7 @@ def cut(row: Row) -> str:
     return f"{before}{shown} [... line cut{far}]"
 
 
-async def _search(query: Query, filtered: _Filter) -> Answer:
-    engine: Engine = ripgrep() or Builtin()
+async def _search(engine: Engine, query: Query, filtered: _Filter) -> Answer:
     stopped = threading.Event()
     try:
         return await asyncio.to_thread(search, engine, query, filtered.keep, stopped)
@@ -323,7 +337,7 @@ def _notes(answer: Answer, filtered: _Filter, query: Query) -> list[str]:
         names = sorted(set(filtered.withheld))
         some = ", ".join(names[:5]) + (", ..." if len(names) > 5 else "")
         notes.append(
-            f"(Matches in files that may hold keys or passwords are not shown: {some}. Name one as path to ask.)"
+            f"(Matches in files that may not be read without asking are not shown: {some}. Name one as path to ask.)"
         )
     if answer.unreadable:
         notes.append(f"({answer.unreadable} files or folders could not be read.)")

@@ -10,7 +10,7 @@ from cosh_tools.search.engine import WIDEST_SEEN, Query, target
 from cosh_tools.search.ignore import VCS, repository
 
 _ALWAYS = (
-    "--no-config", "--color=never", "--no-heading", "--with-filename", "--null", "--no-mmap", "--crlf",
+    "--no-config", "--color=never", "--no-heading", "--with-filename", "--null", "--no-mmap",
     "--no-require-git", "--no-ignore-global", "--no-follow",
 )  # fmt: skip
 
@@ -26,7 +26,7 @@ class Ripgrep:
         command = [self.path, *_ALWAYS]
         match query.mode:
             case "content":
-                command += ["--line-number", "--column", f"--max-columns={WIDEST_SEEN}", "--max-columns-preview"]
+                command += ["--line-number", f"--max-columns={WIDEST_SEEN}", "--max-columns-preview"]
                 command += [f"--before-context={query.before}", f"--after-context={query.after}"]
             case "count":
                 command += ["--count"]
@@ -37,7 +37,9 @@ class Ripgrep:
         if query.ignore_case:
             command.append("--ignore-case")
         if query.multiline:
-            command += ["--multiline", "--multiline-dotall"]
+            command += ["--multiline", "--multiline-dotall"]  # not with --crlf: ripgrep 13 fails on the two together
+        else:
+            command += ["--crlf", "--column"] if query.mode == "content" else ["--crlf"]
         if query.hidden:
             command.append("--hidden")
         if query.no_ignore:

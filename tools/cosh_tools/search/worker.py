@@ -14,7 +14,7 @@ import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from cosh_tools.search.dialect import BadPattern, translate
+from cosh_tools.search.dialect import BadPattern, Translated, translate
 from cosh_tools.search.globs import BadGlob, segment_regex
 from cosh_tools.search.ignore import above, override_rules
 from cosh_tools.search.walk import Walk
@@ -57,19 +57,26 @@ class LineSearch:
     """One pattern, ready to be looked for in one file after the other."""
 
     def __init__(self, query: dict[str, Any]) -> None:
-        words = translate(query["pattern"], ignore_case=query["ignore_case"], multiline=query["multiline"])
-        flags = re.IGNORECASE if query["ignore_case"] else 0
-        try:
-            self.in_buffer = re.compile(words.in_buffer, flags)
-            self.in_line = re.compile(words.in_line, flags)
-        except (re.error, OverflowError, RecursionError) as error:
-            raise BadPattern(str(error)) from None
+        self._query = query
+        words, self.in_buffer, self.in_line = self._compiled(damaged=False)
         self.mode: str = query["mode"]
         self.multiline: bool = query["multiline"]
         self.before, self.after = query["before"], query["after"]
         self.per_file: int | None = query["per_file"]
         self.lowered = words.ignore_case
         self.needed = _needed(words.needed, lowered=words.ignore_case)
+        self._kinds = {False: (self.in_buffer, self.in_line)}
+
+    def _compiled(self, *, damaged: bool) -> tuple[Translated, re.Pattern[str], re.Pattern[str]]:
+        query = self._query
+        words = translate(
+            query["pattern"], ignore_case=query["ignore_case"], multiline=query["multiline"], damaged=damaged
+        )
+        flags = re.IGNORECASE if query["ignore_case"] else 0
+        try:
+            return words, re.compile(words.in_buffer, flags), re.compile(words.in_line, flags)
+        except (re.error, OverflowError, RecursionError) as error:
+            raise BadPattern(str(error)) from None
 
     def file(self, path: str, shown: bytes) -> bytes:
         """The output for one file. Raises OSError where it cannot be read."""
@@ -110,20 +117,28 @@ class LineSearch:
                 return b""
             if data.startswith(codecs.BOM_UTF8):
                 data = data[3:]
-            text = data.decode("utf-8", "surrogateescape")
+            text = self._decoded(data)
         if self.mode == "files_with_matches":
             return shown + b"\0" if next(self._matches(text), None) is not None else b""
         if self.mode == "count":
-            count = sum(1 for _match in self._counted(text))
+            count = sum(1 for _match in (self._spans(text) if self.multiline else self._matches(text)))
             return b"%s\0%d\n" % (shown, count) if count else b""
         return self._content(text, shown, first_line)
+
+    def _decoded(self, data: bytes) -> str:
+        """The text; bytes that are no UTF-8 become lone surrogates, which no class or dot may match."""
+        try:
+            text, damaged = data.decode(), False
+        except UnicodeDecodeError:
+            text, damaged = data.decode("utf-8", "surrogateescape"), True
+        if damaged not in self._kinds:
+            self._kinds[damaged] = self._compiled(damaged=damaged)[1:]
+        self.in_buffer, self.in_line = self._kinds[damaged]
+        return text
 
     def _may_match(self, data: bytes) -> bool:
         haystack = data.lower() if self.lowered else data
         return any(each in haystack for each in self.needed)
-
-    def _counted(self, text: str) -> Iterator[object]:
-        return self._spans(text) if self.multiline else self._matches(text)
 
     def _matches(self, text: str) -> Iterator[tuple[int, int, int]]:
         """Start of each matching line, its end, and where the match begins."""
@@ -146,9 +161,13 @@ class LineSearch:
             at = end + 1
 
     def _spans(self, text: str) -> Iterator[tuple[int, int]]:
+        reached = -1
         for match in self.in_buffer.finditer(text):
-            if match.start() < len(text) or (not text.endswith("\n") and text):
-                yield match.span()
+            start, stop = match.span()
+            if start == stop == reached or (start == len(text) and (not text or text.endswith("\n"))):
+                continue  # nothing, right behind the last match or behind the last line
+            reached = stop
+            yield start, stop
 
     def _content(self, text: str, shown: bytes, first_line: int) -> bytes:
         rows: dict[int, tuple[int, int, int]] = {}
@@ -185,7 +204,8 @@ class LineSearch:
             for earlier, begin, stop in reversed(before):
                 if earlier not in rows:
                     out.append(_line(shown, b"%d-" % earlier, text[begin:stop]))
-            out.append(_line(shown, b"%d:%d:" % (number, column), text[start:end]))
+            mark = b"%d:" % number if self.multiline else b"%d:%d:" % (number, column)
+            out.append(_line(shown, mark, text[start:end]))
             printed = number
             cursor = end + 1
             for later in range(number + 1, number + self.after + 1):
