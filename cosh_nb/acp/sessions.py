@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import sys
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -75,6 +76,8 @@ class AcpSession:
 
     async def prompt(self, text: str, media: list[dict[str, Any]]) -> PromptResponse:
         """Take one turn. Raises RequestError where it failed."""
+        if self.turn is not None:
+            raise RequestError(-32600, "A prompt is running in this session. Cancel it, or wait for its end.")
         self.turn = asyncio.create_task(self._take_turn(text, media))
         try:
             return await self.turn
@@ -146,8 +149,9 @@ class AcpSession:
             update = await self.updates.get()
             try:
                 await self.client.session_update(session_id=self.id, update=update)
-            except ConnectionError:
-                self.cancel()  # nobody listens any more
+            except Exception as error:  # noqa: BLE001 (nobody listens any more, or it cannot be said)
+                sys.stderr.write(f"cosh-nb: an update was not sent: {type(error).__name__}: {error}\n")
+                self.cancel()
             finally:
                 self.updates.task_done()
 

@@ -277,7 +277,7 @@ class Host:
                 self.context = usage
             case _:
                 pass
-        self.put(self.dialect.event(event, self.facts()))
+        self.put(self.dialect.event(event, self.agent.session.id))
 
     # -- the request itself ----------------------------------------------------------------------------------------
 

@@ -220,7 +220,8 @@ class Answer(Part):
     behavior: str | None = None
     message: str | None = None
     interrupt: bool = False
-    scope: Literal["once", "session", "always"] = "once"
+    scope: str = "once"
+    """"once", "session" or "always", as far as it was offered."""
     updated_input: dict[str, Any] | None = Field(
         default=None, validation_alias=AliasChoices("updatedInput", "updated_input")
     )

@@ -93,7 +93,9 @@ async def _work(flags: Flags, host: Host, writer: Writer) -> int:
     from cosh_nb.headless.reader import Reader
 
     with contextlib.suppress(CoshError):  # the first request says it again, with its result
-        await host.agent.use(flags.provider, flags.model)
+        provider = await host.agent.use(flags.provider, flags.model)
+        if flags.verbose and flags.dialect == "cosh":  # the SDK always asks for it, and its stderr is a terminal
+            flags_.say([f"{provider.label}. {host.agent.choice.reason if host.agent.choice else ''}"])
     if flags.prompt is not None:
         host.prompt(flags.prompt)
     reader: Reader[Incoming] = Reader(0, host.take, host.end, parse)

@@ -116,8 +116,26 @@ class Writer:
             self._on_gone()
 
 
+def _fill(fd: int, flags: int) -> None:
+    try:
+        os.fstat(fd)
+    except OSError:
+        os.dup2(nothing := os.open(os.devnull, flags), fd)
+        if nothing != fd:
+            os.close(nothing)
+
+
 def take_stdout() -> int:
-    """The real stdout, for the writer alone; whatever prints from now on, children too, prints to stderr."""
+    """The real stdout, for the writer alone; whatever prints from now on, children too, prints to stderr.
+
+    Raises OSError where it is closed. A closed stdin or stderr becomes an empty one, so that no other file of ours
+    ever takes its number.
+    """
+    _fill(0, os.O_RDONLY)
+    os.fstat(1)
+    _fill(2, os.O_WRONLY)
+    if sys.stderr is None:  # Python found it closed at its start
+        sys.stderr = os.fdopen(os.dup(2), "w")
     sys.stdout.flush()
     mine = os.dup(1)
     os.dup2(2, 1)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 import subprocess
 
 import pytest
@@ -152,6 +153,28 @@ def test_what_prints_beside_the_protocol_goes_to_stderr(tmp_path, model_server):
 
     assert "stray print" in cosh.errors
     assert "stray write" in cosh.errors
+
+
+@pytest.mark.parametrize(
+    ("closed", "code", "answer"),
+    [("<&-", 0, "Fine."), ("2>&-", 0, "Fine."), (">&-", 74, None), ("<&- 2>&-", 0, "Fine.")],
+)
+def test_a_stream_that_was_closed_before_it_started(tmp_path, model_server, closed, code, answer):
+    model_server.script("Fine.")
+    (tmp_path / "home").mkdir()
+    command = f"{shlex.join(COMMAND)} hello {closed}"
+
+    done = subprocess.run(
+        ["sh", "-c", command],
+        stdout=subprocess.PIPE,
+        cwd=tmp_path,
+        env=environment(tmp_path / "home", model_server.env()),
+        timeout=60,
+        check=False,
+    )
+
+    assert done.returncode == code
+    assert [line["result"] for line in lines(done) if line["type"] == "result"] == ([answer] if answer else [])
 
 
 @pytest.mark.parametrize(

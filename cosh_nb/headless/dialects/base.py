@@ -85,7 +85,7 @@ class Dialect(Protocol):
         """Before the first event of a turn."""
         ...
 
-    def event(self, event: Event, facts: Facts) -> Iterable[Line]:
+    def event(self, event: Event, session_id: str) -> Iterable[Line]:
         """What happened."""
         ...
 

@@ -14,6 +14,7 @@ from cosh_nb.headless.dialects.stream import RawStream
 from cosh_nb.headless.outgoing import Line, ShellEvidence, TokenUsage
 from cosh_nb.headless.protocol import Answer, UserLine
 from cosh_nb.messages import result_block
+from cosh_tools.gate import summary
 from cosh_tools.hosts import ApprovalRequest, Grant, Question, Refused, Undecided
 
 SPEAKS = "2.0.0"
@@ -212,31 +213,31 @@ class Claude:
                 message=message, parent_tool_use_id=None, session_id=facts.session_id, uuid=given, isReplay=True
             )
 
-    def event(self, event: e.Event, facts: Facts) -> Iterable[Line]:
+    def event(self, event: e.Event, session_id: str) -> Iterable[Line]:
         """Whole messages and results; the raw stream where the client asked for it."""
         if self._stream is not None:
             for raw in self._stream.feed(event):
-                yield PartialLine(event=raw, session_id=facts.session_id, uuid=_uuid())
+                yield PartialLine(event=raw, session_id=session_id, uuid=_uuid())
         match event:
             case e.MessageStart(model=model):
                 self._model = model or self._model
             case e.MessageDone(usage=usage):
                 self._stop = event.stop_reason
                 self._usage[self._model] = self._usage.get(self._model, e.Usage()) + usage
-                yield from self._whole(event, facts, None)
+                yield from self._whole(event, session_id, None)
             case e.ToolFinished():
-                yield from self._whole(event, facts, None)
+                yield from self._whole(event, session_id, None)
             case e.AgentEvent(call_id=parent, event=e.MessageDone() | e.ToolFinished() as inner):
-                yield from self._whole(inner, facts, parent)
+                yield from self._whole(inner, session_id, parent)
             case e.ApprovalAnswered(request=request, answer=Refused() | Undecided()):
                 call = request.call
                 self._denied.append(
                     {"tool_name": call.name, "tool_use_id": call.id, "tool_input": dict(call.input)},
                 )
             case e.Waiting(why=reason):
-                yield _status(facts, "waiting", "info", reason)
+                yield _status(session_id, "waiting", "info", reason)
             case e.Notice(level=level, text=text):
-                yield _status(facts, "notice", level, text)
+                yield _status(session_id, "notice", level, text)
             case (
                 e.TextDelta()
                 | e.ThinkingDelta()
@@ -295,8 +296,9 @@ class Claude:
             input=dict(request.call.input),
             permission_suggestions=[_suggestion(grant) for grant in request.grants],
             decision_reason=request.reason.reason or None,
-            title=request.verb or None,
-            description=request.diff or None,
+            title=f"cosh wants to use {request.call.name}",
+            display_name=request.call.name,
+            description=request.diff or summary(request.touches) or None,
             tool_use_id=request.call.id,
             agent_id=request.agent or None,
         )
@@ -350,11 +352,11 @@ class Claude:
         """The client may stop its callback."""
         yield CancelLine(request_id=request_id)
 
-    def _whole(self, event: e.MessageDone | e.ToolFinished, facts: Facts, parent: str | None) -> Iterable[Line]:
+    def _whole(self, event: e.MessageDone | e.ToolFinished, session_id: str, parent: str | None) -> Iterable[Line]:
         match event:
             case e.ToolFinished(call=call, result=result):
                 told = {"role": "user", "content": [_bounded(result_block(call.id, result))]}
-                yield UserEcho(message=told, parent_tool_use_id=parent, session_id=facts.session_id, uuid=_uuid())
+                yield UserEcho(message=told, parent_tool_use_id=parent, session_id=session_id, uuid=_uuid())
             case e.MessageDone(content=content, stop_reason=reason, usage=usage):
                 if not content:
                     return
@@ -368,9 +370,7 @@ class Claude:
                     "stop_sequence": None,
                     "usage": _usage(usage).model_dump(),
                 }
-                yield AssistantLine(
-                    message=message, parent_tool_use_id=parent, session_id=facts.session_id, uuid=_uuid()
-                )
+                yield AssistantLine(message=message, parent_tool_use_id=parent, session_id=session_id, uuid=_uuid())
             case _:
                 assert_never(event)
 
@@ -383,8 +383,8 @@ def _response(request_id: str, body: dict[str, Any]) -> Line:
     return ResponseLine(response={"subtype": "success", "request_id": request_id, "response": body})
 
 
-def _status(facts: Facts, status: str, level: str, text: str) -> Line:
-    return SystemStatus(status=status, level=level, message=text, session_id=facts.session_id, uuid=_uuid())
+def _status(session_id: str, status: str, level: str, text: str) -> Line:
+    return SystemStatus(status=status, level=level, message=text, session_id=session_id, uuid=_uuid())
 
 
 def _usage(tokens: e.Usage) -> TokenUsage:

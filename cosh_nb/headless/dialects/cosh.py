@@ -38,7 +38,7 @@ class Cosh:
         if not self._introduced:
             yield self._init(facts)
 
-    def event(self, event: e.Event, facts: Facts) -> Iterable[out.Line]:
+    def event(self, event: e.Event, session_id: str) -> Iterable[out.Line]:
         """Deltas as they arrive, prose without calls as a whole, and one line for each call's result."""
         match event:
             case e.TextDelta(text=text):
@@ -52,9 +52,9 @@ class Cosh:
             case e.ToolUseEnd():
                 yield out.StreamEventLine(event=out.ToolUseEnd())
             case e.MessageDone() | e.ToolFinished():
-                yield from _whole(event, facts, None)
+                yield from _whole(event, session_id, None)
             case e.AgentEvent(call_id=parent, event=e.MessageDone() | e.ToolFinished() as inner):
-                yield from _whole(inner, facts, parent)
+                yield from _whole(inner, session_id, parent)
             case e.Waiting(why=reason, seconds=seconds):
                 yield out.Status(status="waiting", message=reason, seconds=seconds)
             case e.Notice(level=level, text=text):
@@ -210,18 +210,18 @@ def _ack(request_id: str, body: dict[str, Any]) -> out.Line:
     return out.ControlResponseLine(response=out.Ack(subtype="success", request_id=request_id, response=body))
 
 
-def _whole(event: e.MessageDone | e.ToolFinished, facts: Facts, parent: str | None) -> Iterable[out.Line]:
+def _whole(event: e.MessageDone | e.ToolFinished, session_id: str, parent: str | None) -> Iterable[out.Line]:
     match event:
         case e.ToolFinished(call=call, result=result):
             block = out.ToolResultBlock(tool_use_id=call.id, is_error=result.is_error, content=result.content)
             message = out.UserMessage(content=[block])
-            yield out.UserLine(session_id=facts.session_id, parent_tool_use_id=parent, message=message)
+            yield out.UserLine(session_id=session_id, parent_tool_use_id=parent, message=message)
         case e.MessageDone(content=content):
             if any(block.get("type") == "tool_use" for block in content):
                 return
             prose = [out.TextBlock(text=block["text"]) for block in content if block.get("type") == "text"]
             if prose:
                 said = out.AssistantMessage(content=prose)
-                yield out.AssistantLine(session_id=facts.session_id, parent_tool_use_id=parent, message=said)
+                yield out.AssistantLine(session_id=session_id, parent_tool_use_id=parent, message=said)
         case _:
             assert_never(event)
