@@ -48,14 +48,17 @@ def run(folder: Path | None, say: Say) -> bool:
         raise DemoFailed(str(error)) from None
     say(f"The quickstart notebook, in {notebook.parent}, with the offline helper (not a language model).\n")
     book, problem = execute(notebook, say)
-    page = _html(notebook, book)
+    page, no_page = _html(notebook, book)
     found = [Check("every cell ran", not problem), *checks(notebook.parent, book)]
+    found.append(Check("the page was made" + (f": {no_page}" if no_page else ""), not no_page))
     say("")
     for check in found:
         say(f"{'ok     ' if check.landed else 'FAILED '} {check.what}")
     if problem:
         say(f"\n{problem}")
-    say(f"\nThe executed notebook: {notebook}\nThe same as a page:    {page}")
+    say(f"\nThe executed notebook: {notebook}")
+    if not no_page:
+        say(f"The same as a page:    {page}")
     say(f"Open it and go on:     cosh-nb lab {notebook}")
     return all(check.landed for check in found)
 
@@ -156,13 +159,17 @@ def _text(file: Path) -> str:
     return file.read_text("utf-8") if file.is_file() else ""
 
 
-def _html(notebook: Path, book: NotebookNode) -> Path:
+def _html(notebook: Path, book: NotebookNode) -> tuple[Path, str]:
+    """The notebook as a page: where, and why there is none."""
     from nbconvert import HTMLExporter
 
     page = notebook.with_suffix(".html")
-    body, _ = HTMLExporter().from_notebook_node(book)
-    page.write_text(body, "utf-8")
-    return page
+    try:
+        body, _ = HTMLExporter().from_notebook_node(book)
+        page.write_text(body, "utf-8")
+    except Exception as error:  # noqa: BLE001  (templates and their filters may raise anything; the demo has run by then)
+        return page, f"{type(error).__name__}: {str(error).splitlines()[0] if str(error) else 'no reason given'}"
+    return page, ""
 
 
 # -- where it runs -----------------------------------------------------------------------------------------------------
