@@ -45,7 +45,8 @@ class Python(Tool[PythonInput]):
         """The first line that says something."""
         del ctx
         lines = [line.strip() for line in call.code.splitlines()]
-        return next((line for line in lines if line and not line.startswith(("#", "%%"))), "Python")
+        said = [line for line in lines if line and not line.startswith(("#", "%%"))]
+        return next((line for line in said if not line.startswith(("import ", "from "))), said[0] if said else "Python")
 
     def touches(self, call: PythonInput, ctx: ToolContext) -> Sequence[Touch]:
         """Code that nobody can read in advance."""
