@@ -37,7 +37,7 @@ def body(tool: str, given: Mapping[str, Any], result: ToolResult, target: str) -
         blocks.append(Rendered(change.to_html(diff, f"Change to {target}"), change.to_text(diff, 40)))
     if result.is_error or name not in _QUIET:
         blocks.append(_output(result))
-    blocks += [_image(media, left) for media, left in _with_room(result.media)]
+    blocks += [_image(media, left) for media, left in _with_room(_pictures(result))]
     html = "".join(block.html for block in blocks)
     return Rendered(html, "\n".join(block.text for block in blocks if block.text))
 
@@ -70,7 +70,7 @@ def error_line(content: str) -> str:
 
 def has_images(result: ToolResult) -> bool:
     """Whether the result shows a picture."""
-    return any(_shows(media) for media in result.media)
+    return any(_shows(media) for media in _pictures(result))
 
 
 def _input(tool: str, given: Mapping[str, Any], target: str, *, has_diff: bool) -> Rendered:
@@ -104,6 +104,12 @@ def few_lines(text: str, most: int = TEXT_LINES) -> str:
     if len(lines) <= most + 1:
         return text
     return "\n".join([*lines[:most], f"… {count(len(lines) - most, 'more line')}"])
+
+
+def _pictures(result: ToolResult) -> Sequence[Media]:
+    """What the model looks at, and what is for the person's eyes alone."""
+    shown = result.metadata.get("media")
+    return (*result.media, *shown) if isinstance(shown, tuple) else result.media
 
 
 def _with_room(media: Sequence[Media]) -> list[tuple[Media, bool]]:

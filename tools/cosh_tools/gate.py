@@ -135,6 +135,7 @@ class Gate:
             grants=offers(subject, touches, decision, ctx.permission_mode, ctx.workspace),
             destructive=any(_destroys(touch) for touch in touches),
             diff=diff,
+            agent="" if ctx.agent == "main" else ctx.agent,
             working_dir=ctx.working_dir,
         )
         self.watch(request, None)

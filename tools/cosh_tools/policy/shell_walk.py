@@ -240,8 +240,11 @@ class Walk:
         if operator in ("<&-", ">&-") or not targets:
             return
         target = self._values.word(targets[0], folders)
-        if operator in ("<&", ">&") and re.search(r"[$`]", target.text):
-            self._found.doubt(_source(node), "The shell expands the target of this redirection twice.")
+        if operator in ("<&", ">&") and (
+            re.search(r"[$`]", target.text) or re.fullmatch(r"-.+|\d+(?:-.|[^\d-]).*", target.text)
+        ):
+            # The shell expands such a target twice, and takes a dash or a number off its beginning.
+            self._found.doubt(_source(node), "A redirection in it could not be understood.")
         match operator:
             case "<<<":
                 pass
