@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import importlib
 import importlib.util
 import os
 import sys
@@ -37,9 +38,10 @@ def main(argv: Sequence[str] | None = None) -> int:
 
         return acp(arguments[1:])
     if arguments[:1] == ["mcp"]:
-        from cosh_nb.mcp_server import main as mcp  # the same
-
-        return mcp(arguments[1:])
+        if importlib.util.find_spec("cosh_nb.mcp_server") is None:
+            print("cosh-nb: This version has no MCP server. Update it: pip install -U cosh-nb.", file=sys.stderr)
+            return 2
+        return int(importlib.import_module("cosh_nb.mcp_server").main(arguments[1:]))
     try:
         return _run(arguments)
     except CoshError as error:
