@@ -21,7 +21,7 @@ from cosh_tools.notebook.access import (
     name_of,
     notebook_path,
 )
-from cosh_tools.notebook.steps import Names, Refusal, digest
+from cosh_tools.notebook.steps import Names, Refusal, check_magic, check_shape, digest
 from cosh_tools.results import ToolError
 
 Mode = Literal["replace", "insert", "delete", "move"]
@@ -96,7 +96,11 @@ class NotebookEdit(Tool[NotebookEditInput]):
     keywords = ("notebook", "ipynb", "cell", "jupyter", "insert", "markdown")
 
     def touches(self, call: NotebookEditInput, ctx: ToolContext) -> Sequence[Touch]:
-        """It writes the notebook."""
+        """It writes the notebook. Where nothing would come of it, a person is not asked at all."""
+        path = notebook_path(call.notebook_path, ctx)
+        problems = [_hopeless(step, path, ctx) for step in _steps(call)]
+        if all(problems):
+            raise ToolError("\n".join(dict.fromkeys(problems)))
         return (ctx.writes(call.notebook_path),)
 
     def target(self, call: NotebookEditInput, ctx: ToolContext) -> str:
@@ -138,6 +142,20 @@ def _steps(call: NotebookEditInput) -> Sequence[_Step]:
     if not call.edits:
         raise ToolError("`edits` is empty. Send at least one edit.")
     return call.edits
+
+
+def _hopeless(step: _Step, path: Path, ctx: ToolContext) -> str:
+    """Why a step cannot land, as far as it is known without the notebook; empty where it may."""
+    edit = _guarded(step, path, ctx)
+    if isinstance(edit, CellReport):
+        return edit.text
+    try:
+        check_shape(edit)
+        if edit.mode == "insert":
+            check_magic(edit.type or "code", edit.source or "", ctx.config)
+    except Refusal as refusal:
+        return str(refusal)
+    return ""
 
 
 def _guarded(step: _Step, path: Path, ctx: ToolContext) -> CellEdit | CellReport:
