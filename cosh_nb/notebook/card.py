@@ -25,6 +25,9 @@ _STYLE = (
     ".cn-card .jupyter-button.mod-primary{background:var(--cn-act);color:var(--cn-act-fg)}"
     ".cn-card .jupyter-button.cn-quiet{background:transparent;border:1px solid var(--cn-edge)}"
     ".cn-card .widget-text,.cn-card .widget-textarea{margin:0;width:100%;height:auto}"
+    ".cn-card .widget-textarea{margin:0 0 6px}.cn-card .cn-btns+.cn-btns{margin-top:6px}"
+    ".cn-card .widget-checkbox,.cn-card .widget-checkbox label{margin:0 8px 0 0;width:auto;height:auto;"
+    "line-height:20px;display:flex;align-items:center;gap:6px}.cn-card .widget-checkbox input{margin:0}"
     ".cn-card .cn-btns .widget-text{flex:1 1 180px;width:auto}"
     ".cn-card textarea{font:12.5px/18px var(--jp-code-font-family,monospace);min-height:72px}</style>"
 )

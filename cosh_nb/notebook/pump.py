@@ -11,6 +11,7 @@ from __future__ import annotations
 import contextlib
 import socket
 import sys
+import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Self
 
@@ -32,6 +33,8 @@ class Pump:
         self._stream: Any = None
         self._before: Callable[[Any], Any] | None = None
         self._bell: _Bell | None = None
+        self._control: str | None = None
+        self._say_busy: list[float] = []
 
     def missing(self) -> list[str]:
         """Private names of ipykernel that this leans on and that are absent here; then nothing is diverted."""
@@ -67,10 +70,28 @@ class Pump:
             if self.mailbox.empty():
                 self._bell.wait(self._stream.socket, timeout)
                 self._stream.flush(1)
-        elif not self.mailbox.take(timeout):
-            return
+        else:
+            self.mailbox.take(timeout)
         while self.mailbox.take():
             pass
+        self._stay_busy()
+
+    def _stay_busy(self) -> None:
+        """Say again that the cell runs, after the kernel has answered something on its control channel meanwhile.
+
+        Its idle means that channel only, but a front end shows the last status it saw.
+        """
+        if not self._diverts:
+            return
+        control = self._kernel.get_parent("control").get("header", {}).get("msg_id", "")
+        now = time.monotonic()
+        if self._control is None:
+            self._control = control
+        if control != self._control:
+            self._control, self._say_busy = control, [now + 0.1, now + 0.5]
+        if self._say_busy and now > self._say_busy[0]:
+            self._say_busy.pop(0)
+            self._kernel._publish_status("busy", "shell", parent=self._kernel.get_parent("shell"))
 
     def _owns_socket(self) -> bool:
         return self._diverts and not getattr(self._kernel, "_supports_kernel_subshells", False)

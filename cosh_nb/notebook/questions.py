@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from cosh_nb.notebook import at_prompt
@@ -127,7 +128,9 @@ class _QuestionCard:
             self._finish(self._answers)
             return
         asked = self._questions[len(self._answers)]
-        head = cards.ask_card([asked]).html
+        # The buttons say the choices; the list above them is there for what they mean.
+        told = asked if any(choice.description for choice in asked.choices) else replace(asked, choices=())
+        head = cards.ask_card([told]).html
         if len(self._questions) > 1:
             head += f'<div class="why m">{len(self._answers) + 1} of {len(self._questions)}</div>'
         self.card.fill(head, *self._rows(asked))

@@ -149,6 +149,19 @@ def test_a_second_stop_ends_the_waiting(kernel):
     assert "You did not wait" in cell.error
 
 
+def test_an_answer_on_the_control_channel_does_not_leave_the_indicator_idle(kernel):
+    cell = kernel.start("%%probe\nask git status")
+    kernel.wait(kernel.buttons, 15, "card")
+    kernel.client.control_channel.send(kernel.client.session.msg("kernel_info_request", {}))
+    kernel.client.get_control_msg(timeout=10)
+
+    kernel.wait(lambda: ("idle", "kernel_info_request") in kernel.statuses, 5, "status of the control channel")
+    kernel.wait(lambda: kernel.statuses[-1] == ("busy", "execute_request"), 5, "word that the cell runs")
+
+    kernel.click("Run once")
+    kernel.finish(cell)
+
+
 def test_the_error_of_a_turn_is_the_error_of_the_cell(kernel):
     assert kernel.run("%%probe\nnonsense").error == "ValueError: There is no step 'nonsense'."
 
