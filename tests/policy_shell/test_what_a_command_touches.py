@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -408,3 +410,24 @@ def test_hostile_text_is_opaque_and_never_raises(command: str, folder: Path):
     touches = read(command, ToolContext(SessionState(folder, folder)))
     assert any(isinstance(touch, Opaque) for touch in touches)
     assert any(isinstance(touch, Runs) for touch in touches)
+
+
+def test_other_alphabets_are_read_as_they_are(folder: Path):
+    said = Said("cat 'höhe.txt' 価格.csv 😀 && echo “x” > naïve", folder)
+    assert said.reads == ["höhe.txt", "価格.csv", "😀"]
+    assert said.writes == ["naïve"]
+    assert said.opaque == []
+
+
+def test_characters_that_crashed_the_parser_do_not_crash_us():
+    program = (
+        "from pathlib import Path\n"
+        "from cosh_tools.context import SessionState, ToolContext\n"
+        "from cosh_tools.policy.shell import read\n"
+        "ctx = ToolContext(SessionState(Path('/tmp'), Path('/tmp')))\n"
+        "for code in range(0x80, 0x110000, 997):\n"
+        "    if not 0xD800 <= code < 0xE000:\n"
+        "        for before in ('{', '$', 'a=', '<<', '', '${', '[['):\n"
+        "            read(before + chr(code), ctx)\n"
+    )
+    assert subprocess.run([sys.executable, "-c", program], check=False, timeout=100).returncode == 0

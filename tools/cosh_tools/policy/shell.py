@@ -7,15 +7,12 @@ an Opaque beside it. Nothing here raises for any text.
 
 from __future__ import annotations
 
-from functools import cache
 from typing import TYPE_CHECKING
 
 from cosh_tools.policy.shell_walk import Walk
 from cosh_tools.touches import Opaque, Runs, Touch
 
 if TYPE_CHECKING:
-    from tree_sitter import Node, Parser
-
     from cosh_tools.context import ToolContext
 
 LONGEST = 128 * 1024
@@ -45,21 +42,9 @@ def read(command: str, ctx: ToolContext) -> tuple[Touch, ...]:
 def _read(command: str, ctx: ToolContext) -> list[Touch]:
     if not command.strip():
         return [Runs(command, ()), Opaque(command, "It holds no command.")]
-    touches = Walk(ctx, _parse).read(command)
+    touches = Walk(ctx).read(command)
     if not any(isinstance(touch, Runs) for touch in touches):
         # Only assignments, conditions or redirections, unless it could not be understood at all.
         understood = not any(isinstance(touch, Opaque) for touch in touches)
         touches.insert(0, Runs(command, (), harmless=understood))
     return touches
-
-
-def _parse(source: bytes) -> Node:
-    return _parser().parse(source).root_node
-
-
-@cache
-def _parser() -> Parser:
-    import tree_sitter
-    import tree_sitter_bash
-
-    return tree_sitter.Parser(tree_sitter.Language(tree_sitter_bash.language()))

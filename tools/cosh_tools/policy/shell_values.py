@@ -4,17 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
 
 from cosh_tools.policy.shell_flow import Findings
 from cosh_tools.policy.shell_places import Folders
+from cosh_tools.policy.shell_tree import Node
 from cosh_tools.policy.shell_variables import obeyed, safe_to_set
 from cosh_tools.policy.shell_words import Word
 from cosh_tools.policy.shell_words import word as read_word
 from cosh_tools.touches import Runs
-
-if TYPE_CHECKING:
-    from tree_sitter import Node
 
 _PLAIN_EXPANSION = frozenset(":- - :+ + :? ? # ## % %% / // /# /% ^ ^^ , ,, :".split())
 
@@ -32,16 +29,16 @@ class Values:
             if child.type == "variable_assignment":
                 self.sets(self.assignment(child, folders)[0])
             elif child.type != "comment":
-                self._found.doubt(_source(child), "It could not be understood in full.")
+                self._found.doubt(child.text, "It could not be understood in full.")
 
     def assignment(self, node: Node, folders: Folders) -> tuple[str, Word]:
         """Name and value of one assignment."""
         self.expansions(node, folders)
-        target = node.child_by_field_name("name")
-        value = node.child_by_field_name("value")
-        name = _source(target).partition("[")[0] if target is not None else ""
-        if target is not None and target.type == "subscript" and not re.search(r"\[(?:\d+|[@*])\]$", _source(target)):
-            self._found.doubt(_source(node), "the index of a list may run code")
+        target = node.child("name")
+        value = node.child("value")
+        name = target.text.partition("[")[0] if target is not None else ""
+        if target is not None and target.type == "subscript" and not re.search(r"\[(?:\d+|[@*])\]$", target.text):
+            self._found.doubt(node.text, "the index of a list may run code")
         return name, read_word(value) if value is not None else Word("")
 
     def sets(self, name: str) -> None:
@@ -59,7 +56,7 @@ class Values:
 
     def declaration(self, node: Node, folders: Folders) -> None:
         """`export A=1`, `declare -a b`, `unset c`."""
-        verb = _source(node.children[0])
+        verb = node.children[0].text
         texts = [verb]
         for child in node.children[1:]:
             if child.type == "variable_assignment":
@@ -72,10 +69,10 @@ class Values:
             each = self.word(child, folders)
             texts.append(each.text)
             if not each.known or "[" in each.text:
-                self._found.doubt(_source(node), each.why or "the index of a list may run code")
+                self._found.doubt(node.text, each.why or "the index of a list may run code")
             elif re.match(r"[-+]", each.text):
                 if re.search(r"[nif]", each.text) and not (verb == "unset" and "i" not in each.text):
-                    self._found.doubt(_source(node), "An option of it changes what later words mean.")
+                    self._found.doubt(node.text, "An option of it changes what later words mean.")
             else:
                 self._declares(verb, each.text.partition("=")[0])
         self._found.add(Runs(" ".join(texts), tuple(texts)))
@@ -95,29 +92,27 @@ class Values:
             self.arithmetic(node, folders)
             return
         for part in _inside(node):
-            if part.type == "test_operator" and _source(part) in ("-v", "-R"):
-                self._found.doubt(_source(node), "a condition on a variable's name may run code")
+            if part.type == "test_operator" and part.text in ("-v", "-R"):
+                self._found.doubt(node.text, "a condition on a variable's name may run code")
             elif kind == "[" and part.type in ("<", ">"):
-                self._found.doubt(_source(node), "inside [ ] a comparison sign is a redirection")
-            elif (
-                kind == "[[" and part.type == "test_operator" and re.fullmatch(r"-(?:eq|ne|lt|le|gt|ge)", _source(part))
-            ):
+                self._found.doubt(node.text, "inside [ ] a comparison sign is a redirection")
+            elif kind == "[[" and part.type == "test_operator" and re.fullmatch(r"-(?:eq|ne|lt|le|gt|ge)", part.text):
                 self._numbers(part.parent)
             elif part.type == "ERROR":
-                self._found.doubt(_source(node), "It could not be understood in full.")
+                self._found.doubt(node.text, "It could not be understood in full.")
 
     def _numbers(self, node: Node | None) -> None:
         for child in node.named_children if node is not None else ():
-            if child.type != "test_operator" and not re.fullmatch(r"[\"']?-?\d+[\"']?", _source(child).strip()):
-                self._found.doubt(_source(node) if node else "", "comparing numbers may run code that a variable holds")
+            if child.type != "test_operator" and not re.fullmatch(r"[\"']?-?\d+[\"']?", child.text.strip()):
+                self._found.doubt(node.text if node else "", "comparing numbers may run code that a variable holds")
                 return
 
     def arithmetic(self, node: Node, folders: Folders) -> None:
         """`(( ))`, and the head of a counting loop."""
         self.expansions(node, folders)
-        head = _source(node).partition(";")[0] if node.type == "c_style_for_statement" else _source(node)
+        head = node.text.partition(";")[0] if node.type == "c_style_for_statement" else node.text
         if node.type == "c_style_for_statement" or re.search(r"[A-Za-z_$`\"'\[]", head):
-            self._found.doubt(_source(node), "arithmetic may run code that a variable holds")
+            self._found.doubt(node.text, "arithmetic may run code that a variable holds")
 
     def word(self, node: Node, folders: Folders) -> Word:
         """The word of a node; commands inside it are noted."""
@@ -134,8 +129,8 @@ class Values:
                     self._substitution(each, folders)
                     continue
                 case "arithmetic_expansion":
-                    if re.search(r"[A-Za-z_$`\"'\[]", _source(each).strip()[2:]):
-                        self._found.doubt(_source(each).strip(), "arithmetic may run code that a variable holds")
+                    if re.search(r"[A-Za-z_$`\"'\[]", each.text.strip()[2:]):
+                        self._found.doubt(each.text.strip(), "arithmetic may run code that a variable holds")
                 case "expansion":
                     self._parameter(each)
                 case _:
@@ -144,8 +139,8 @@ class Values:
 
     def _parameter(self, node: Node) -> None:
         """`${x:-y}` and its like; some forms set variables, follow names, or evaluate what a variable holds."""
-        source = _source(node).strip()
-        operators = {child.type for child in node.children if not child.is_named and child.type not in ("${", "}", '"')}
+        source = node.text.strip()
+        operators = {child.type for child in node.children if not child.named and child.type not in ("${", "}", '"')}
         plain = operators <= _PLAIN_EXPANSION
         numbers = ":" not in operators or re.fullmatch(r"\$\{\w+:\s*\d+(?::\s*\d+)?\}", source)
         index = (
@@ -164,7 +159,3 @@ def _inside(node: Node) -> list[Node]:
         if each.type not in ("command_substitution", "process_substitution"):
             waiting.extend(each.children)
     return found
-
-
-def _source(node: Node) -> str:
-    return (node.text or b"").decode("utf-8", "replace")

@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from cosh_tools.policy.shell_doubts import TOO_LONG, doubts
+from cosh_tools.policy.shell_doubts import doubts
 from cosh_tools.policy.shell_flow import Findings, Flow, together
 from cosh_tools.policy.shell_places import Folders, start_folder
 from cosh_tools.policy.shell_simple import SimpleCommands
+from cosh_tools.policy.shell_tree import Node, TooLong, parse
 from cosh_tools.policy.shell_values import Values
 from cosh_tools.policy.shell_words import Word
 from cosh_tools.touches import Touch
 
 if TYPE_CHECKING:
-    from tree_sitter import Node
-
     from cosh_tools.context import ToolContext
 
 _DEEPEST = 60
@@ -38,11 +37,10 @@ _RESERVED = frozenset(
 
 
 class Walk:
-    """Gathers the touches of a script. `parse` makes trees, of it and of the scripts that it holds as text."""
+    """Gathers the touches of a script, and of the scripts that it holds as text."""
 
-    def __init__(self, ctx: ToolContext, parse: Callable[[bytes], Node]) -> None:
+    def __init__(self, ctx: ToolContext) -> None:
         self._ctx = ctx
-        self._parse = parse
         self._found = Findings()
         self._values = Values(self._found, self._substitution)
         self._simple = SimpleCommands(ctx, self._found, self._values, self._script)
@@ -55,18 +53,20 @@ class Walk:
         return self._found.touches
 
     def _script(self, script: str, folders: Folders) -> Flow:
-        source = script.encode("utf-8", "replace")
-        root = self._parse(source)
-        unsure = doubts(script, source, root)
-        for why in unsure:
+        try:
+            syntax = parse(script)
+        except TooLong:
+            self._found.doubt(script, "It is too long to be understood.")
+            return Flow(None, None)
+        for why in doubts(script, syntax):
             self._found.doubt(script, why)
-        return Flow(None, None) if TOO_LONG in unsure else self._visit(root, folders)
+        return self._visit(syntax.root, folders)
 
     def _substitution(self, node: Node, folders: Folders) -> None:
         """The commands of `$( )`, backquotes and `<( )` run beside the shell and do not move it."""
         self._depth += 1
         if self._depth > _DEEPEST:
-            self._found.doubt(_source(node)[:200], "It is nested too deeply.")
+            self._found.doubt(node.text[:200], "It is nested too deeply.")
         else:
             self._sequence(node.children, folders, skip=node.children[0].type)
         self._depth -= 1
@@ -78,7 +78,7 @@ class Walk:
         try:
             self._steps += 1
             if self._depth > _DEEPEST or self._steps > _STEPS:
-                self._found.doubt(_source(node)[:200], "It is nested too deeply.")
+                self._found.doubt(node.text[:200], "It is nested too deeply.")
                 return Flow(None, None)
             return self._statement(node, folders)
         finally:
@@ -113,7 +113,7 @@ class Walk:
                 self._values.arithmetic(node, folders)
                 return self._branches(node, folders)
             case "function_definition":
-                self._found.doubt(_source(node), "It defines a function, so that later words may mean something else.")
+                self._found.doubt(node.text, "It defines a function, so that later words may mean something else.")
                 self._sequence([child for child in node.children if child.type in _STATEMENTS], None)
                 return Flow(folders, folders)
             case "test_command":
@@ -126,7 +126,7 @@ class Walk:
                 self._values.declaration(node, folders)
                 return Flow(folders, folders)
             case _:
-                self._found.doubt(_source(node), "It could not be understood in full.")
+                self._found.doubt(node.text, "It could not be understood in full.")
                 self._sequence([child for child in node.named_children if child.type in _STATEMENTS], folders)
                 return Flow(None, None)
 
@@ -143,8 +143,8 @@ class Walk:
                 self._redirect(child, folders)
             elif child.type in _SILENT or child.type == skip:
                 continue
-            elif child.type in ("ERROR", "heredoc_redirect") or not child.is_named:
-                self._found.doubt(_source(child), "It could not be understood in full.")
+            elif child.type in ("ERROR", "heredoc_redirect") or not child.named:
+                self._found.doubt(child.text, "It could not be understood in full.")
                 self._sequence([part for part in child.named_children if part.type in _STATEMENTS], folders)
             else:
                 self._values.word(child, folders)
@@ -159,7 +159,7 @@ class Walk:
                 if child.type in _STATEMENTS:
                     current = together(current, self._visit(child, current).either)
                 elif child.type == "variable_name":
-                    self._values.sets(_source(child))
+                    self._values.sets(child.text)
                 elif child.type not in _SILENT:
                     self._sequence([child], current, skip="((") if child.type != "))" else None
             if current == start:
@@ -170,7 +170,7 @@ class Walk:
     def _list(self, node: Node, folders: Folders) -> Flow:
         parts = [child for child in node.children if child.type not in ("comment", "\n")]
         if len(parts) != 3 or parts[1].type not in ("&&", "||"):
-            self._found.doubt(_source(node), "It could not be understood in full.")
+            self._found.doubt(node.text, "It could not be understood in full.")
             return self._sequence(node.named_children, None)
         first = self._visit(parts[0], folders)
         if parts[1].type == "&&":
@@ -186,8 +186,8 @@ class Walk:
         body: Node | None = None
         opened: list[Node] = []
         after: list[Node] = []
-        for index, child in enumerate(node.children):
-            if node.field_name_for_child(index) == "body":
+        for child in node.children:
+            if child.role == "body":
                 body = child
             elif child.type == "heredoc_redirect":
                 more += self._heredoc(child, opened, after)
@@ -195,7 +195,7 @@ class Walk:
                 more += self._later_words(child)
                 opened.append(child)
             elif child.type not in _SILENT:
-                self._found.doubt(_source(child), "It could not be understood in full.")
+                self._found.doubt(child.text, "It could not be understood in full.")
         if body is None:
             flow = Flow(folders, folders)
         elif body.type == "command":
@@ -203,7 +203,7 @@ class Walk:
         else:
             flow = self._visit(body, folders)
         if more and (body is None or body.type != "command"):
-            self._found.doubt(_source(node), "It could not be understood in full.")
+            self._found.doubt(node.text, "It could not be understood in full.")
         for child in opened:
             self._redirect(child, folders)
         for child in after:
@@ -214,7 +214,7 @@ class Walk:
     def _heredoc(self, node: Node, opened: list[Node], after: list[Node]) -> list[Node]:
         """The text's substitutions run; on the same line a pipe or a further command may follow."""
         more: list[Node] = []
-        for index, child in enumerate(node.children):
+        for child in node.children:
             match child.type:
                 case "heredoc_body":
                     opened.append(child)
@@ -223,12 +223,12 @@ class Walk:
                     opened.append(child)
                 case _ if child.type in _STATEMENTS:
                     after.append(child)
-                case _ if node.field_name_for_child(index) == "argument":
+                case _ if child.role == "argument":
                     more.append(child)
                 case "<<" | "<<-" | "heredoc_start" | "heredoc_end" | "file_descriptor" | "&&" | "||" | "comment":
                     pass
                 case _:
-                    self._found.doubt(_source(child), "It could not be understood in full.")
+                    self._found.doubt(child.text, "It could not be understood in full.")
         return more
 
     def _redirect(self, node: Node, folders: Folders) -> None:
@@ -244,7 +244,7 @@ class Walk:
             re.search(r"[$`]", target.text) or re.fullmatch(r"-.+|\d+(?:-.|[^\d-]).*", target.text)
         ):
             # The shell expands such a target twice, and takes a dash or a number off its beginning.
-            self._found.doubt(_source(node), "A redirection in it could not be understood.")
+            self._found.doubt(node.text, "A redirection in it could not be understood.")
         match operator:
             case "<<<":
                 pass
@@ -255,7 +255,7 @@ class Walk:
             case ">" | ">>" | ">|" | "&>" | "&>>" | ">&":
                 self._simple.places.write(target, folders)
             case _:
-                self._found.doubt(_source(node), "A redirection in it could not be understood.")
+                self._found.doubt(node.text, "A redirection in it could not be understood.")
                 self._simple.places.write(target, folders)
 
     def _later_words(self, node: Node) -> list[Node]:
@@ -277,15 +277,15 @@ class Walk:
                     nodes += self._later_words(child)
                     opened.append(child)
                 case "heredoc_redirect" | "ERROR" | "subshell":
-                    self._found.doubt(_source(node), "It could not be understood in full.")
+                    self._found.doubt(node.text, "It could not be understood in full.")
                     self._sequence([child], folders)
                 case "comment":
                     pass
                 case _:
                     nodes.append(child)
-        nodes.sort(key=lambda each: each.start_byte)
+        nodes.sort(key=lambda each: each.start)
         if _misread(nodes):
-            self._found.doubt(_source(node), "It could not be understood in full.")
+            self._found.doubt(node.text, "It could not be understood in full.")
         flow = self._simple.run([self._values.word(each, folders) for each in nodes], sets, folders)
         for child in opened:
             self._redirect(child, folders)
@@ -299,7 +299,7 @@ def _redirection(node: Node) -> tuple[str, list[Node]]:
     for child in node.children:
         if child.type in ("file_descriptor", "comment"):
             continue
-        if not child.is_named and not targets and not operator:
+        if not child.named and not targets and not operator:
             operator = child.type
         else:
             targets.append(child)
@@ -308,13 +308,9 @@ def _redirection(node: Node) -> tuple[str, list[Node]]:
 
 def _misread(words: Sequence[Node]) -> bool:
     """Whether the tree took a reserved word for a command, or one word for two."""
-    texts = [_source(each) for each in words]
-    if any(one.end_byte == other.start_byte for one, other in pairwise(words)):
+    texts = [each.text for each in words]
+    if any(one.end == other.start for one, other in pairwise(words)):
         return True
     while texts and texts[0] in ("!", "time", "-p"):
         texts.pop(0)
     return bool(texts) and texts[0] in _RESERVED
-
-
-def _source(node: Node) -> str:
-    return (node.text or b"").decode("utf-8", "replace")

@@ -6,10 +6,8 @@ import glob
 import re
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from tree_sitter import Node
+from cosh_tools.policy.shell_tree import Node
 
 _ANSI = re.compile(
     r"\\(?:([abeEfnrtv\\'\"?])|([0-7]{1,3})|x([0-9A-Fa-f]{1,2})|u([0-9A-Fa-f]{1,4})|U([0-9A-Fa-f]{1,8}))"
@@ -38,7 +36,7 @@ def word(node: Node) -> Word:
     """The word that a node of the syntax tree writes."""
     parts = _Parts()
     parts.add(node)
-    return parts.word(_source(node))
+    return parts.word(node.text)
 
 
 class _Parts:
@@ -51,30 +49,30 @@ class _Parts:
     def add(self, node: Node) -> None:
         match node.type:
             case "word" | "number" | "variable_name" | "test_operator" | "special_variable_name":
-                self._unquoted(_source(node))
+                self._unquoted(node.text)
             case "command_name" | "concatenation":
                 for child in node.children:
                     self.add(child)
             case "raw_string":
-                self._quoted(_source(node)[1:-1])
+                self._quoted(node.text[1:-1])
             case "string":
                 self._string(node)
             case "ansi_c_string":
-                self._ansi(_source(node)[2:-1])
+                self._ansi(node.text[2:-1])
             case "simple_expansion" | "expansion":
-                self._why = f"{_source(node).strip()} may stand for anything"
+                self._why = f"{node.text.strip()} may stand for anything"
             case "command_substitution":
                 self._why = "the output of a command becomes part of the command"
             case "process_substitution":
                 self._quoted("/dev/fd/63")
             case "arithmetic_expansion":
-                self._why = f"{_source(node)} is only known when it runs"
+                self._why = f"{node.text} is only known when it runs"
             case "brace_expression":
-                self._why = f"{_source(node)} stands for several words"
+                self._why = f"{node.text} stands for several words"
             case "==" | "=~" | "=" | "!=" | "[" | "]" | "{" | "}":
                 self._unquoted(node.type)
             case _:
-                self._why = f"{_source(node)!r} is not understood"
+                self._why = f"{node.text!r} is not understood"
 
     def word(self, source: str) -> Word:
         text = "".join(char for char, _ in self._chars)
@@ -115,23 +113,22 @@ class _Parts:
             self._chars.append(("", True))
 
     def _string(self, node: Node) -> None:
-        """Double quotes. The tree leaves out blanks beside an expansion, so they are taken from the source."""
-        inner = node.children[1:-1]
-        at = node.children[0].end_byte - node.start_byte
-        raw = node.text or b""
+        """Double quotes. The tree leaves out blanks beside an expansion, so they are taken from the text."""
+        raw = node.text.encode("utf-8", "replace")
+        at = node.children[0].end - node.start
         self._quoted("")
-        for child in inner:
-            self._quoted(raw[at : child.start_byte - node.start_byte].decode())
+        for child in node.children[1:-1]:
+            self._quoted(raw[at : child.start - node.start].decode("utf-8", "replace"))
             if child.type == "string_content":
-                self._quoted(re.sub(r'\\([$`"\\\n])', lambda hit: hit[1].strip("\n"), _source(child)))
+                self._quoted(re.sub(r'\\([$`"\\\n])', lambda hit: hit[1].strip("\n"), child.text))
             elif child.type == "$":
                 self._quoted("$")
             elif (text := _literal_text(child)) is not None:
                 self._quoted(text)
             else:
                 self.add(child)
-            at = child.end_byte - node.start_byte
-        self._quoted(raw[at:-1].decode())
+            at = child.end - node.start
+        self._quoted(raw[at:-1].decode("utf-8", "replace"))
 
     def _ansi(self, body: str) -> None:
         if re.search(r"\\(?:0|00|000|x0|x00|u0+|U0+|c)(?![0-9A-Fa-f])|\\c|\\[2-7][0-7]{2}|\\x[89A-Fa-f]", body):
@@ -157,12 +154,12 @@ def _literal_text(node: Node) -> str | None:
     ]:
         return None
     body, *redirects = node.children[1].children
-    if _source(body).strip() != "cat" or [redirect.type for redirect in redirects] != ["heredoc_redirect"]:
+    if body.text.strip() != "cat" or [redirect.type for redirect in redirects] != ["heredoc_redirect"]:
         return None
     parts = redirects[0].children
     if [part.type for part in parts] != ["<<", "heredoc_start", "heredoc_body", "heredoc_end"]:
         return None
-    return _source(parts[2]).rstrip("\n") if _source(parts[1])[:1] in "'\"" else None
+    return parts[2].text.rstrip("\n") if parts[1].text[:1] in "'\"" else None
 
 
 def _home(text: str, shape: str, source: str) -> Word:
@@ -173,7 +170,3 @@ def _home(text: str, shape: str, source: str) -> Word:
     if "*" in shape or "?" in shape:
         return Word(text, pattern=glob.escape(str(Path.home())) + text[1:])
     return Word(expanded)
-
-
-def _source(node: Node) -> str:
-    return (node.text or b"").decode("utf-8", "replace")
