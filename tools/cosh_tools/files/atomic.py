@@ -42,19 +42,19 @@ def replace(real: Path, parts: Parts, old: os.stat_result | None, given: str) ->
         raise ToolError(f"{given} is read-only for this user. Nothing was written.")
     made = _make_parents(real.parent, given)
     temporary = real.parent / f"{PREFIX}{secrets.token_hex(8)}"
+    done = False
     try:
         _write(temporary, parts, old)
         _put(temporary, real, old, given)
+        done = True
         _flush_folder(real.parent)
     except OSError as error:
-        _remove(made)
         raise ToolError(_sentence(error, given)) from None
-    except BaseException:
-        _remove(made)
-        raise
     finally:
         with contextlib.suppress(OSError):
             temporary.unlink()
+        if not done:
+            _remove(made)
 
 
 def _write(temporary: Path, parts: Parts, old: os.stat_result | None) -> None:

@@ -33,6 +33,8 @@ def explain_missing(body: bytes, style: TextStyle, old: str) -> str:
         return "It begins with line numbers: leave out the number and the tab that Read puts before each line."
     text = style.decode(body[:_LOOKED_AT], "replace")
     lines = [line.removesuffix("\r") for line in text.replace("\r\n", "\n").split("\n")]
+    if lines[-1] == "":
+        lines.pop()
     near = _nearest(lines, wanted)
     if near is None:
         return "Nothing in the file is like it. Read the file again, then send the text as it is there."

@@ -7,7 +7,7 @@ import re
 from cosh_tools.results import ToolError
 
 _MARKS = re.compile(
-    r"<REDACTED[^>\n]{0,40}>?|<SECRET>|\[REDACTED[:\]]"
+    r"<REDACTED[^>\n]{0,40}>?|<SECRET>|\[REDACTED(?::[^\]\n]{0,40})?\]|\[REDACTED:"
     r"|\bYOUR_(?:[A-Z0-9]+_)*(?:KEY|TOKEN|SECRET|PASSWORD)\b"
     r"|\bXXX_(?:[A-Z0-9]+_)*(?:KEY|TOKEN|SECRET)_(?:[A-Z0-9]+_)*XXX\b",
     re.IGNORECASE,

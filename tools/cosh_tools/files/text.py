@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import codecs
 import hashlib
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -23,6 +24,7 @@ _LEGACY = (
 _SAMPLE = 256 * 1024
 _CONTROLS = bytes(set(range(32)) - set(b"\t\n\r\f\b\x1b"))
 _FEW = 40
+_HIGH = re.compile(rb"[\x80-\xff]+")
 _PIECE = 1 << 20
 
 
@@ -123,14 +125,16 @@ def _legacy(sample: bytes, data: bytes, whole: bool) -> str:
 
 
 def _western(sample: bytes) -> bool:
-    """Whether single accented letters stand between ASCII ones, as in Western European text.
+    """Whether accented letters stand one or two together between ASCII ones, as in Western European text.
 
     Statistics over a handful of letters guess badly; this shape is nearly always Windows-1252.
     """
-    high = [index for index, byte in enumerate(sample) if byte > 127]
-    alone = sum(1 for at in high if sample[at - 1 : at] < b"\x80" and sample[at + 1 : at + 2] < b"\x80")
-    letters = sum(1 for at in high if sample[at] >= 0xC0 and sample[at] not in (0xD7, 0xF7))
-    return len(high) <= _FEW and len(high) * 3 < len(sample) and alone * 10 >= len(high) * 6 <= letters * 10
+    runs = _HIGH.findall(sample)
+    high = b"".join(runs)
+    short = sum(len(run) for run in runs if len(run) <= 2)
+    letters = sum(1 for byte in high if byte >= 0xC0 and byte not in (0xD7, 0xF7))
+    few = len(high) <= _FEW and len(high) * 3 < len(sample)
+    return few and short * 10 >= len(high) * 9 and letters * 10 >= len(high) * 6
 
 
 def _decodes(data: bytes, encoding: str, whole: bool) -> bool:
