@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 from uuid import uuid4
 
-from cosh_nb.events import TurnEnded
+from cosh_nb.events import TextDelta, TurnEnded
 from cosh_nb.render.style import framed
 
 if TYPE_CHECKING:
@@ -26,8 +26,9 @@ if TYPE_CHECKING:
 
 HZ = 8.0
 """How often a cell is drawn, at most."""
-_RATE = 24_000
-"""Bytes per second above which it is drawn less often: nobody reads that fast, and pages choke on it."""
+_READ = 3_000
+"""Characters per second that a person may want to follow; a faster stream is drawn less often, which saves the page."""
+_SLOWEST = 1 / 3
 _TICK = 1.0
 """Seconds after which the times in the footer are drawn anew."""
 
@@ -59,12 +60,14 @@ class LiveDisplay:
         self._posted = self._over = False
         self._changed, self._closed = threading.Event(), threading.Event()
         self._pace: threading.Thread | None = None
-        self._sent = 0
+        self._fresh = 0
 
     def feed(self, event: Event) -> None:
         """Take note of an event; the last one of the turn is shown at once."""
         with self._lock:
             self.view.feed(event)
+            if isinstance(event, TextDelta):
+                self._fresh += len(event.text)
             if self._over:
                 return
             if isinstance(event, TurnEnded):
@@ -73,7 +76,8 @@ class LiveDisplay:
             if self._pace is None:
                 self._pace = threading.Thread(target=self._beat, name="cosh-live", daemon=True)
                 self._pace.start()
-        self._changed.set()
+        if not self._changed.is_set():
+            self._changed.set()
 
     def stop(self) -> None:
         """Draw no more by itself."""
@@ -136,16 +140,16 @@ class LiveDisplay:
             self._changed.clear()
             if self._closed.is_set():
                 return
+            fresh, self._fresh = self._fresh, 0
             if not self._posted:
                 self._posted = True
                 self._post(self.draw)
-            self._closed.wait(min(max(1 / HZ, self._sent / _RATE), _TICK))
+            self._closed.wait(min(max(1 / HZ, fresh / _READ), _SLOWEST))
 
     def draw(self) -> None:
         """Send what changed, now. Where outputs may be sent from."""
         with self._lock:
             self._posted = False
-            self._sent = 0
             lent = set(self._lent.values())
             for slot in self.view.outputs():
                 if (slot.changed and slot.id not in lent) or slot.id in self._owed:
@@ -156,7 +160,6 @@ class LiveDisplay:
         data = {"text/html": slot.html}
         if slot.frozen:
             data["text/plain"] = slot.text
-        self._sent += len(slot.html) + (len(slot.text) if slot.frozen else 0)
         known = self._ids.get(slot.id)
         if known is not None:
             self._outputs.update(data, known)

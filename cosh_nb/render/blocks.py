@@ -131,7 +131,7 @@ class Blocks:
             again = self._fence_line if self._fence_line.endswith("\n") else self._fence_line + "\n"
             if "".join(self._lines) != again:
                 last = self._lines[-1]
-                self._lines.append(self._fence if last.endswith("\n") else f"\n{self._fence}")
+                self._lines.append(f"{self._fence}\n" if last.endswith("\n") else f"\n{self._fence}\n")
                 self._emit(done)
                 self._add(again)
             return

@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
+from cosh_nb.render import python_code
 from cosh_nb.render.markup import pre
 
 if TYPE_CHECKING:
@@ -15,16 +16,21 @@ LONGEST = 20_000
 
 _KNOWN = frozenset(
     "bash c c++ cmake console cpp csharp css cuda cython diff docker dockerfile fortran go haskell html http ini "
-    "ipython ipython3 java javascript js json julia kotlin latex lua make makefile matlab nginx objective-c perl "
-    "php powershell py py3 python python3 pycon r ruby rust scala sh shell sql swift tex toml ts typescript xml "
+    "java javascript js json julia kotlin latex lua make makefile matlab nginx objective-c perl "
+    "php powershell pycon r ruby rust scala sh shell sql swift tex toml ts typescript xml "
     "yaml yml zsh".split()
 )
-_SAME = {"ipython": "python", "ipython3": "python", "zsh": "bash", "shell": "bash"}
+_SAME = {"zsh": "bash", "shell": "bash"}
 
 
 def highlight(code: str, language: str) -> str:
     """Safe HTML for the inside of `<pre>`; without colours where the language is not known."""
-    lexer = _lexer(language.strip().lower()) if len(code) <= LONGEST else None
+    language = language.strip().lower()
+    if len(code) > LONGEST:
+        return pre(code)
+    if language in python_code.NAMES:
+        return python_code.highlight(code)
+    lexer = _lexer(language)
     if lexer is None:
         return pre(code)
     out: list[str] = []
@@ -41,7 +47,7 @@ def highlight(code: str, language: str) -> str:
 
 
 def _span(text: str, name: str) -> str:
-    return f'<span class="{name}">{pre(text)}</span>' if text and name else pre(text)
+    return f"<span class={name}>{pre(text)}</span>" if text and name else pre(text)
 
 
 @cache

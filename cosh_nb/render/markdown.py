@@ -53,7 +53,7 @@ def _parser() -> MarkdownIt:
         ("heading_close", _heading),
         ("link_open", _link_open),
         ("link_close", _link_close),
-        ("table_open", lambda *_: '<div class="scroll" tabindex="0" role="region" aria-label="Table"><table>\n'),
+        ("table_open", _table_open),
         ("table_close", lambda *_: "</table></div>\n"),
     ):
         md.add_render_rule(name, rule)
@@ -91,6 +91,17 @@ def _link_open(_renderer: Any, tokens: Sequence[Token], index: int, _options: An
 def _link_close(_renderer: Any, tokens: Sequence[Token], index: int, _options: Any, _env: Any) -> str:
     shown = tokens[index].meta.get("shown")
     return f'</a> <span class="m">({esc(str(shown))})</span>' if shown else "</a>"
+
+
+def _table_open(_renderer: Any, tokens: Sequence[Token], index: int, _options: Any, _env: Any) -> str:
+    """A wide table scrolls in a place of its own that the keyboard reaches."""
+    columns = 0
+    for token in tokens[index:]:
+        columns += token.type == "th_open"
+        if token.type == "thead_close":
+            break
+    wide = ' tabindex="0" role="region" aria-label="Table"' if columns > 4 else ""
+    return f'<div class="scroll"{wide}><table>\n'
 
 
 def _narrow(state: StateCore) -> None:

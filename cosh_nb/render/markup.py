@@ -22,7 +22,6 @@ _HIDDEN = re.compile(
     "\ud800-\udfff\U000e0000-\U000e007f]"
 )
 _MATH = re.compile(r"\$|\\(?=[()\[\]]|begin\b)")
-_SPOKEN = {"\n": "\n", "\t": "\t"}
 
 
 def esc(text: str) -> str:
@@ -43,9 +42,9 @@ def attr(text: str) -> str:
 
 def plain(text: str) -> str:
     """Text in which nothing hides: control, direction and zero-width characters are dropped or named."""
-    if text.isascii():
-        return _HIDDEN.sub("", text) if _HIDDEN.search(text) else text
-    return _HIDDEN.sub(_named, text) if _HIDDEN.search(text) else text
+    if text.isprintable() or _HIDDEN.search(text) is None:
+        return text
+    return _HIDDEN.sub(_named, text)
 
 
 def shorten(text: str, limit: int) -> str:

@@ -90,7 +90,7 @@ class Slots:
         if group is None:
             return
         group.stale = True
-        if len(group.parts) > 1 and (part.alone or (part is group.parts[-1] and group.size > TAIL)):
+        if len(group.parts) > 1 and (part.alone or (part is group.parts[-1] and group.size > TAIL * 3 // 2)):
             self._split(group, part)
 
     def replace(self, old: Sequence[Part], new: Part) -> None:
@@ -146,8 +146,7 @@ class Slots:
 
     def _limit(self) -> int:
         """Early outputs are short, so that little is sent again; later ones long, so that they suffice."""
-        used = len(self._groups)
-        return TAIL // 2 if used < self._most // 4 else TAIL * 3 // 4 if used < self._most // 2 else TAIL
+        return TAIL * 3 // 4 if len(self._groups) < self._most // 4 else TAIL
 
     def _insert(self, index: int, parts: Sequence[Part] = ()) -> Group:
         group = Group(parts=list(parts))

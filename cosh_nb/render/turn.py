@@ -32,8 +32,11 @@ from cosh_tools.names import canonical
 if TYPE_CHECKING:
     from cosh_tools.hosts import ApprovalAnswer, ApprovalRequest
 
+WRITING = Phase("run", "Writing")
 LATE = "late"
 """The id of a question that a running call asks (the gate's check)."""
+JOINED = 1500
+"""Characters of prose that are drawn together where they came between two drawings."""
 FOLD = 3
 """Steps in a row that fold to one when the turn is over."""
 NESTED = 60
@@ -199,19 +202,19 @@ class TurnView:
     def _write(self, text: str) -> None:
         for block in self._blocks.feed(text):
             self._freeze(block)
-        if self._prose is None and self._blocks.open.strip():
-            self._prose = self._add(Prose())
-            self._go("run", "Writing")
-        if self._prose is not None:
-            self._touch(self._prose)
+        if self._phase.words != WRITING.words:
+            self._phase, self._since = WRITING, self._clock()
 
     def _freeze(self, block: str) -> None:
-        """A block is whole: the open piece becomes it."""
-        if self._prose is None:
-            self._prose = self._add(Prose())
-        self._prose.source, self._prose.done = block, True
-        self._touch(self._prose)
-        self._prose = None
+        """A block is whole: the open piece becomes it, or it joins the one before that was not drawn since."""
+        last = self.parts[-1] if self.parts else None
+        undrawn = self._prose is None and isinstance(last, Prose) and last in self._dirty
+        if undrawn and isinstance(last, Prose) and len(last.source) + len(block) < JOINED:
+            last.source = f"{last.source.rstrip()}\n\n{block}"
+            return
+        prose = self._prose or self._add(Prose())
+        prose.source, prose.done, self._prose = block, True, None
+        self._touch(prose)
 
     def _close_prose(self) -> None:
         self._close_thought()
@@ -370,8 +373,12 @@ class TurnView:
 
     def _refresh(self) -> list[Part]:
         """The pieces, with what changed since they were drawn set to be drawn again."""
-        if self._prose is not None:
-            self._prose.source = self._blocks.open
+        opened = self._blocks.open
+        if self._prose is None and opened.strip():
+            self._prose = self._add(Prose())
+        if self._prose is not None and self._prose.source != opened:
+            self._prose.source = opened
+            self._touch(self._prose)
         for part in self._dirty:
             part.held = None
         return self.parts

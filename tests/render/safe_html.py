@@ -52,6 +52,9 @@ class Reader(HTMLParser):
             if name == "style" and not (value or "").startswith("text-align:"):
                 self.wrong.append(f"style={value!r}")
 
+    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.handle_starttag(tag, attrs)
+
     def handle_endtag(self, tag: str) -> None:
         if not self.open or self.open[-1] != tag:
             self.wrong.append(f"</{tag}> closes {self.open[-1:] or 'nothing'}")

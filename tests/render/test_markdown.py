@@ -97,7 +97,7 @@ def test_headings_are_two_levels_down():
 def test_code_is_highlighted_with_classes():
     html = to_html("```python\ndef f():\n    return 'x'  # y\n```")
 
-    assert '<span class="hk">def </span>' in html
+    assert "<span class=hk>def</span>" in html
     assert "style=" not in html
     assert words(html).strip() == "def f():\n    return 'x'  # y"
 

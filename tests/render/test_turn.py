@@ -172,7 +172,7 @@ def test_a_row_opens_to_the_code_and_its_output():
     html = view.outputs()[1].html
 
     assert "<summary" in html
-    assert 'class="hk"' in html
+    assert "class=hk" in html
     assert '<span class="a1">0</span>\n1' in html
     assert "{" not in words(html)
 
