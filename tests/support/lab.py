@@ -44,8 +44,10 @@ class LabServer:
     token: str
 
     @classmethod
-    def start(cls, home: Path, browser: Browser, *, extension: bool = True) -> LabServer:
-        """Start JupyterLab in `home`, with our lab extension unless `extension` is False."""
+    def start(
+        cls, home: Path, browser: Browser, *, extension: bool = True, python: Path | str = sys.executable
+    ) -> LabServer:
+        """Start the JupyterLab of `python` in `home`, with our lab extension unless `extension` is False."""
         for name in ("root", "data", "config", "runtime", "user"):
             (home / name).mkdir(parents=True, exist_ok=True)
         _no_announcements(home / "config")
@@ -53,7 +55,7 @@ class LabServer:
             install_lab(home / "data" / "labextensions")
         port, token = _free_port(), secrets.token_hex(16)
         command = [
-            sys.executable, "-m", "jupyterlab", "--no-browser", "--ip=127.0.0.1", f"--port={port}",
+            str(python), "-m", "jupyterlab", "--no-browser", "--ip=127.0.0.1", f"--port={port}",
             f"--ServerApp.root_dir={home / 'root'}", f"--IdentityProvider.token={token}", "--ServerApp.port_retries=0",
             "--ServerApp.allow_root=True", "--LabApp.expose_app_in_browser=True",
             "--JupyterNotebookApp.expose_app_in_browser=True", "--KernelSpecManager.ensure_native_kernel=True",
