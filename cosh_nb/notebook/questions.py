@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 from cosh_nb.notebook import at_prompt
 from cosh_nb.notebook.asking import NO_BUTTONS, Asking, Reply
-from cosh_nb.notebook.card import Card
+from cosh_nb.notebook.card import Card, Output
 from cosh_nb.render import cards
 from cosh_nb.render.markup import Rendered
+from cosh_nb.render.steps import QUESTION
 from cosh_tools.hosts import NoAsk, Question
 from cosh_tools.results import ToolError
 
@@ -52,7 +53,7 @@ class CellQuestions:
         self._open = opened
         end: Answers | None = None
         try:
-            await asyncio.wrap_future(asking.mailbox.call(opened.show, asking.place))
+            await asyncio.wrap_future(asking.mailbox.call(lambda: opened.show(asking.place, asking.lend(QUESTION))))
             if await asking.nobody_draws(opened.card, reply.future):
                 await asyncio.wrap_future(asking.mailbox.call(opened.give_up))
                 if not reply.future.done():
@@ -98,13 +99,13 @@ class _QuestionCard:
             raise RuntimeError("The card is not shown yet.")
         return self._card
 
-    def show(self, place: Place) -> None:
-        """Put it into the cell."""
+    def show(self, place: Place, output: Output | None = None) -> None:
+        """Put it into the cell, where the turn shows that it asks."""
         waiting = cards.ask_answered(self._questions, None)
         asked = cards.ask_card(self._questions)
         self._card = Card(Rendered(waiting.html, f"{asked.text}\nNo answer yet."))
         self._next()
-        self._card.show(place)
+        self._card.show(place, output)
 
     def give_up(self) -> None:
         """No front end draws it: close it, so that nothing is left to click while a prompt asks."""

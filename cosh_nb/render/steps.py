@@ -25,6 +25,9 @@ StepState = Literal["declared", "asked", "answered", "running", "finished"]
 LIVE_LINES = 8
 """Last lines of a running call's output that its row shows."""
 
+QUESTION = "question"
+"""The card of a question that the agent puts with a tool; only one is open at a time."""
+
 
 @dataclass(eq=False)
 class Step(Part):
@@ -60,8 +63,10 @@ class Step(Part):
 
     @property
     def card(self) -> str:
-        """Its own id while it asks."""
-        return self.id if self.state == "asked" else ""
+        """Its own id while it asks for approval; the one word for a question of the agent's that is open."""
+        if self.state == "asked":
+            return self.id
+        return QUESTION if self.alone else ""
 
     @property
     def outcome(self) -> bool:
@@ -170,11 +175,16 @@ def tally(steps: Sequence[Step]) -> str:
     kinds: dict[str, Counter[str]] = {}
     for step in steps:
         verb = verb_of(step.verb, canonical(step.tool))
-        kinds.setdefault(verb.did.lower() if verb.thing != "step" else "did", Counter())[verb.thing] += 1
-    parts = [
-        f"{did} {_join([markup.count(number, thing, _plural(thing)) for thing, number in things.items()])}"
-        for did, things in kinds.items()
-    ]
+        kinds.setdefault(f"used {verb.did}" if verb.thing == "step" else verb.did.lower(), Counter())[verb.thing] += 1
+    parts = []
+    for did, things in kinds.items():
+        often = things.pop("time", 0) + things.pop("step", 0)
+        if often:
+            parts.append(did if often == 1 else f"{did} {often} times")
+        if things:
+            parts.append(
+                f"{did} {_join([markup.count(number, thing, _plural(thing)) for thing, number in things.items()])}"
+            )
     return ", ".join(parts)
 
 

@@ -191,9 +191,11 @@ class TurnView:
             case e.ToolStarted(call=call, verb=verb, target=target, decided=decided):
                 step = self._step(call.id, call.name)
                 step.given, step.verb, step.target, step.decided = call.input, verb, target, decided
-                step.state, step.alone = "running", False
+                asks = canonical(call.name) == "AskUserQuestion"
+                step.state, step.alone = "running", asks
                 self._touch(step)
-                self._go("run", shorten(f"{verb_of(verb, canonical(call.name)).doing} {target}", 80))
+                doing = shorten(f"{verb_of(verb, canonical(call.name)).doing} {target}", 80)
+                self._go(*(("you", "Waiting for you") if asks else ("run", doing)))
             case e.ToolFinished():
                 self._finish(event)
             case _:
