@@ -20,6 +20,7 @@ from cosh_nb.acp.lend import AsksPermission, AsksQuestions, Person
 from cosh_nb.agent import Agent, FrontEnd, TurnOptions
 from cosh_nb.errors import AuthError, CoshError
 from cosh_nb.loop import INTERRUPTED
+from cosh_nb.notebook.closed import ClosedNotebooks
 from cosh_nb.session import Session
 from cosh_tools.kinds import PermissionMode
 from cosh_tools.registry import ToolRegistry
@@ -54,7 +55,7 @@ class AcpSession:
         """An agent for the folder, with the client's person before it."""
         updates: asyncio.Queue[Any] = asyncio.Queue()
         person = Person(client, session.id, updates.join)
-        front = FrontEnd(permission_handler=AsksPermission(person), ask=AsksQuestions(person))
+        front = FrontEnd(AsksPermission(person), AsksQuestions(person), ClosedNotebooks())
         settings = settings_.load(cwd)
         agent = Agent(
             cwd,

@@ -110,6 +110,7 @@ def _assemble(flags: Flags, dialect: Dialect, writer: Writer) -> tuple[Agent, Qu
     from cosh_nb.headless import assemble
     from cosh_nb.headless.lend import Approver, ClientApprover, ClientAsk, ClientEvidence
     from cosh_nb.headless.questions import Questions
+    from cosh_nb.notebook.closed import ClosedNotebooks
     from cosh_tools.hosts import NoAsk
 
     def cancelled(request_id: str) -> None:
@@ -123,7 +124,7 @@ def _assemble(flags: Flags, dialect: Dialect, writer: Writer) -> tuple[Agent, Qu
     approver = Approver(ClientApprover(dialect, questions, flags.approval_limit, flags.cwd), silent)
     evidence = ClientEvidence(dialect, questions)
     ask = ClientAsk(dialect, questions) if flags.client_asks else NoAsk()
-    front = FrontEnd(permission_handler=approver, ask=ask, evidence=evidence)
+    front = FrontEnd(permission_handler=approver, ask=ask, evidence=evidence, notebook=ClosedNotebooks())
     settings = assemble.settings(flags)
     if settings.ignored:
         flags_.say([f"This folder is not trusted, so this is ignored: {'; '.join(settings.ignored)}."])
