@@ -8,17 +8,17 @@ from pathlib import Path
 from typing import Any
 from zoneinfo import ZoneInfo
 
-from support.desk import Desk
-
 from cosh_tools.agents.inbox import Inbox
+from cosh_tools.hosts import AskHost
 from cosh_tools.jobs import Jobs
 from cosh_tools.registry import load
+from support.desk import Desk
 
 NAMES = (
-    "AskUserQuestion", "Bash", "Brief", "Config", "CronCreate", "CronDelete", "CronList", "EnterPlanMode", "EnterWorktree",
-    "ExitPlanMode", "ExitWorktree", "SendMessage", "Sleep", "Task", "TaskCreate", "TaskGet", "TaskList", "TaskOutput",
-    "TaskStop", "TaskUpdate", "TodoWrite", "ToolSearch", "ask_user_question", "todo",
-)  # fmt: skip
+    "AskUserQuestion Bash Brief Config CronCreate CronDelete CronList EnterPlanMode EnterWorktree ExitPlanMode "
+    "ExitWorktree SendMessage Sleep Task TaskCreate TaskGet TaskList TaskOutput TaskStop TaskUpdate TodoWrite "
+    "ToolSearch ask_user_question todo"
+).split()
 
 
 class TurnedClock:
@@ -77,9 +77,11 @@ async def settle() -> None:
 class CoordinationDesk(Desk):
     """The tools of coordination in a folder."""
 
-    def __init__(self, folder: Path, **context: Any) -> None:
+    def __init__(self, folder: Path, *, person: AskHost | None = None, **context: Any) -> None:
         self.jobs = Jobs()
         self.inbox = Inbox()
         super().__init__(folder, **{"jobs": self.jobs, "inbox": self.inbox, **context})
+        if person is not None:
+            self.ctx = self.runner.ctx = self.ctx.with_(ask=person)
         for name in NAMES:
             self.runner.registry.add(load(name))

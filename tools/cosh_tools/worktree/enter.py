@@ -12,7 +12,6 @@ from cosh_tools.contract import (
     Opaque,
     PermissionLevel,
     PermissionMode,
-    Runs,
     Tool,
     ToolContext,
     ToolError,
@@ -21,6 +20,7 @@ from cosh_tools.contract import (
     ToolResult,
     Touch,
 )
+from cosh_tools.policy import shell as grammar
 from cosh_tools.worktree.place import make
 
 
@@ -63,8 +63,8 @@ class EnterWorktree(Tool[EnterWorktreeInput]):
         if call.path is not None and not (place := ctx.writes(call.path)).inside:
             touches.append(place)
         if call.setup_command:
-            # Its paths mean a folder that is not there yet, so only the command itself can be judged.
-            touches.append(Runs(call.setup_command, tuple(call.setup_command.split())))
+            # Its paths mean a folder that is not there yet: they are judged as if it ran here, and it asks in any case.
+            touches.extend(grammar.read(call.setup_command, ctx))
             touches.append(Opaque(call.setup_command, "It runs a setup command in the new worktree."))
         return touches
 
