@@ -65,6 +65,8 @@ class MessageDecoder:
                 block.parts.append(text)
                 return (TextDelta(text),)
             return self._delta(block, delta)
+        if self.finished:
+            return ()  # nothing counts after the end
         match kind:
             case "message_start":
                 message = event.get("message") or {}

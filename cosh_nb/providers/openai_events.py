@@ -70,7 +70,7 @@ class ChunkDecoder:
             return self.end()
         choices = event.get("choices")
         if not choices:
-            return self._aside(event)
+            return () if self.finished else self._aside(event)
         choice = choices[0]
         delta = choice.get("delta") or choice.get("message") or {}
         if self._kind == "text" and not choice.get("finish_reason") and not event.get("usage"):
@@ -78,6 +78,8 @@ class ChunkDecoder:
             if type(text) is str and text and "tool_calls" not in delta:  # the common chunk, decided first
                 self._parts.append(text)
                 return (TextDelta(text),)
+        if self.finished:
+            return ()  # nothing counts after the end
         if event.get("error"):
             return self._aside(event)
         return self._chunk(event, choice, delta)

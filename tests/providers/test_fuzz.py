@@ -15,7 +15,7 @@ from cosh_nb.providers.attempt import Attempt, Failed, Inbox
 from cosh_nb.providers.faults import Service
 from cosh_nb.providers.openai_events import ChunkDecoder
 from cosh_nb.providers.retry import Patience
-from cosh_nb.providers.sse import dumps
+from cosh_nb.providers.sse import DONE, dumps
 
 SERVICE = Service("Test", "http://127.0.0.1:1", "m")
 junk = st.recursive(
@@ -65,7 +65,7 @@ openai_events = objects(
 async def read(decoder: Any, events: list[dict[str, Any]]) -> None:
     """Play the events as frames and check what whoever shows them and whoever keeps them relies on."""
     inbox = Inbox()
-    inbox.put(b"".join(b"data: " + dumps(event) + b"\n\n" for event in events))
+    inbox.put(b"".join(b"data: " + (b"[DONE]" if event is DONE else dumps(event)) + b"\n\n" for event in events))
     inbox.close(None)
     attempt, got, failure = Attempt(inbox, decoder, SERVICE, Patience()), [], None
     try:
@@ -86,7 +86,7 @@ DIALECTS = pytest.mark.parametrize(
     ("decoder", "events"),
     [
         pytest.param(MessageDecoder, anthropic_events, id="anthropic"),
-        pytest.param(ChunkDecoder, openai_events, id="openai"),
+        pytest.param(ChunkDecoder, openai_events | st.just(DONE), id="openai"),
     ],
 )
 
@@ -96,6 +96,14 @@ DIALECTS = pytest.mark.parametrize(
 @settings(max_examples=80, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
 async def test_a_seeded_slice(decoder: Any, events: Any, data: st.DataObject) -> None:
     await read(decoder(SERVICE), data.draw(st.lists(events, max_size=6)))
+
+
+async def test_nothing_counts_after_the_end() -> None:
+    block = {"type": "content_block_start", "index": 0, "content_block": {"type": "text", "text": "late"}}
+    await read(MessageDecoder(SERVICE), [{"type": "message_stop"}, block, {"type": "error"}])
+    late = {"choices": [{"delta": {"content": "late"}}]}
+    last = {"choices": [{"delta": {}, "finish_reason": "stop"}]}
+    await read(ChunkDecoder(SERVICE), [last, DONE, late])
 
 
 @pytest.mark.slow
