@@ -33,7 +33,7 @@ def stamped(page, selector):
     )  # fmt: skip
 
 
-@pytest.mark.parametrize("app", ["lab", "notebook"])
+@pytest.mark.parametrize("app", ["notebook", pytest.param("lab", marks=pytest.mark.slow)])
 def test_controls_of_ours_have_names_and_their_letters_stay_away_from_the_notebook(opens, app):
     page = opens(f"keys_{app}.ipynb", CARD, FOREIGN, OURS, "pressed", app=app)
     for index in (1, 2, 3):

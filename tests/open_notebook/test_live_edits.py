@@ -12,7 +12,12 @@ TYPED = "the quick brown fox jumps over the lazy dog 0123456789 abcde"
 
 EVERYWHERE = pytest.mark.parametrize(
     ("app", "kernel"),
-    [("lab", "ipykernel7"), ("lab", "ipykernel6"), ("notebook", "ipykernel7"), ("notebook", "ipykernel6")],
+    [
+        ("lab", "ipykernel7"),
+        ("notebook", "ipykernel6"),
+        pytest.param("lab", "ipykernel6", marks=pytest.mark.slow),
+        pytest.param("notebook", "ipykernel7", marks=pytest.mark.slow),
+    ],
 )
 
 
@@ -105,7 +110,7 @@ def test_undo_in_the_cell_takes_back_typing_and_undo_of_cells_takes_back_the_age
     page.wait_for(lambda: "inserted = 1" not in sources(page), 5, "the insert was not undone")
 
 
-@pytest.mark.parametrize("kernel", ["ipykernel7", "ipykernel6"])
+@pytest.mark.parametrize("kernel", ["ipykernel6", pytest.param("ipykernel7", marks=pytest.mark.slow)])
 def test_a_cell_that_the_person_changed_since_it_was_read_is_a_conflict(opens, kernel):
     page = opens(
         f"conflict_{kernel}.ipynb",

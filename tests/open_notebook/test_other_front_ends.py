@@ -44,7 +44,7 @@ def write(path: Path, *cells: str) -> Path:
 
 
 @pytest.mark.browser
-@pytest.mark.parametrize("app", ["lab", "notebook"])
+@pytest.mark.parametrize("app", ["lab", pytest.param("notebook", marks=pytest.mark.slow)])
 def test_without_the_extension_one_cell_is_handed_over_and_the_rest_is_shown_to_copy(plain_lab, plain_opens, app):
     page = plain_opens(f"plain_{app}.ipynb", story(OWN_EDITS), "last = 1", app=app)
 

@@ -11,7 +11,7 @@ pytestmark = pytest.mark.browser
 PNG = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
 
 
-@pytest.mark.parametrize("kernel", ["ipykernel7", "ipykernel6"])
+@pytest.mark.parametrize("kernel", ["ipykernel7", pytest.param("ipykernel6", marks=pytest.mark.slow)])
 def test_cells_run_inside_the_running_cell_and_their_outputs_land_in_the_notebook(opens, kernel):
     page = opens(
         f"run_{kernel}.ipynb",
