@@ -19,6 +19,8 @@ from cosh_nb.cost import Costs
 from cosh_nb.errors import CoshError
 from cosh_nb.events import ApprovalAnswered, ApprovalAsked, Event, Notice, TurnEnded, Usage
 from cosh_nb.loop import Emit, Turn, run_turn
+from cosh_nb.mcp_client.config import configured as configured_servers
+from cosh_nb.mcp_client.servers import Servers
 from cosh_nb.messages import Block, Message, user
 from cosh_nb.paths import data_folder
 from cosh_nb.providers.base import Provider, Request
@@ -121,6 +123,7 @@ class Agent:
         self._typed_on: deque[str] = deque()
         self._notices: set[asyncio.Task[Any]] = set()
         self._stable: tuple[tuple[Any, ...], str] | None = None
+        self.mcp = Servers(self.registry, self.workspace, self.session.id)
         self.skills = Skills(self.workspace, session_id=self.session.id)
         grants = GrantStore(data_folder() / "grants.json", self.workspace)
         self.gate = Gate(rules or settings.rules, grants)
@@ -187,6 +190,7 @@ class Agent:
             tell(event)
 
         provider = await self._provider_for(options)
+        await self.mcp.start()
         self.hooks.tell = emit
         self.gate.watch = self._watch(emit)
         turn = Turn(
@@ -253,6 +257,8 @@ class Agent:
         self.skills.trusted = settings.trusted
         self.skills.refresh()
         self.problems += self.skills.problems
+        self.mcp.configure(configured_servers(settings.values, self.workspace, settings.env, trusted=settings.trusted))
+        self.problems += self.mcp.problems
         self.state.extra_roots[:] = settings.extra_roots
         self.ctx = replace(self.ctx, config={"env": dict(settings.env)}, settings=UserSettings(settings))
         self.runner.ctx = self.ctx
@@ -282,6 +288,7 @@ class Agent:
         self.interrupt()
         await self.hooks.fire("SessionEnd", {"reason": "other"})
         await self.jobs.close()
+        await self.mcp.close()
         if self.provider is not None:
             await self.provider.close()
         self.session.close()
@@ -308,6 +315,7 @@ class Agent:
             catalogue=self.catalogue,
             hooks=self.hooks,
             skills=self.skills,
+            mcp=self.mcp,
             tasks=self.session,
             spill=Spill(self.session.id),
             gate=self.gate,

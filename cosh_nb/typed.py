@@ -38,7 +38,7 @@ SWITCHES: Mapping[str, str] = {
 
 _NAME = re.compile(r"(?<!\{)\{([A-Za-z_][A-Za-z0-9_]*)\}(?!\})")
 _ATTACHED = re.compile(r'(?<!\S)@(?:"([^"\n]+)"|(\S*[\w/]))')
-_COMMAND = re.compile(r"/([a-z][a-z-]*)(?:\s+(.*))?", re.DOTALL)
+_COMMAND = re.compile(r"/([A-Za-z][\w:.-]*)(?:\s+(.*))?", re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)

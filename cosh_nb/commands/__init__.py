@@ -62,9 +62,11 @@ class Command:
 
 def table() -> Mapping[str, Command]:
     """All commands, by name."""
-    from cosh_nb.commands import info, model, policy, sessions  # the agent is loaded with the first command
+    # The agent is loaded with the first command.
+    from cosh_nb.commands import extending, info, lab, model, policy, sessions
 
-    every = (*info.COMMANDS, *model.COMMANDS, *policy.COMMANDS, *sessions.COMMANDS)
+    parts = (extending, info, lab, model, policy, sessions)
+    every = [command for part in parts for command in part.COMMANDS]
     return {command.name: command for command in sorted(every, key=lambda command: command.name)}
 
 

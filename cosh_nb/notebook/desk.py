@@ -80,16 +80,26 @@ class NotebookDesk:
                 self._command(typed)
             else:
                 self._request(typed, by_agent=self._by_agent(typed, line, cell))
-        except CoshError as error:
+        except (CoshError, ToolError) as error:
             raise Failed(str(error)) from None
 
     def _command(self, typed: Typed) -> None:
-        if typed.command not in commands.table() and (skill := self.agent.skills.get(typed.command)):
-            loaded = self.agent.skills.load(skill.name, typed.arguments)
-            self._request(Typed(typed.options, prompt=loaded.content), by_agent=False)
+        if typed.command not in commands.table() and (text := self._blocking(self._written_command(typed))):
+            self._request(Typed(typed.options, prompt=text), by_agent=False)
             return
         said = self._blocking(commands.run(self, typed.command, typed.arguments))
         self._show(said)
+
+    async def _written_command(self, typed: Typed) -> str:
+        """What a skill of that name, or a prompt of an MCP server, says; empty where there is none."""
+        agent = self.agent
+        if (skill := agent.skills.get(typed.command)) is not None and skill.for_person:
+            return agent.skills.load(skill.name, typed.arguments).content
+        if typed.command.startswith("mcp__"):
+            await agent.mcp.start()
+            if typed.command in agent.mcp.prompts():
+                return await agent.mcp.prompt(typed.command, typed.arguments)
+        return ""
 
     def _request(self, typed: Typed, *, by_agent: bool) -> None:
         options, notes = self._options(typed, by_agent=by_agent)

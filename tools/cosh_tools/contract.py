@@ -21,7 +21,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, ClassVar, Generic, TypeVar, get_args, get_origin
+from typing import Any, ClassVar, Generic, TypeVar, cast, get_args, get_origin
 
 from pydantic import BaseModel, ConfigDict
 
@@ -133,6 +133,10 @@ class Tool(ABC, Generic[I]):
             origin, arguments = get_origin(base), get_args(base)
             if isinstance(origin, type) and issubclass(origin, Tool) and arguments and isinstance(arguments[0], type):
                 cls.takes = arguments[0]
+
+    def parse(self, given: Mapping[str, Any]) -> I:
+        """The arguments as an input, checked. Raises pydantic's ValidationError or InvalidInput."""
+        return cast("I", self.takes.model_validate(given))
 
     def touches(self, call: I, ctx: ToolContext) -> Sequence[Touch]:
         """What this call would read, write, run or fetch. May read the disk; changes nothing."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -11,6 +12,8 @@ from pydantic import ValidationError
 from cosh_tools.contract import Tool, ToolInput
 from cosh_tools.results import InvalidInput
 
+_WHOLE = re.compile(r"[+-]?\d{1,18}(?:\.0)?")
+_NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?")
 _JSON_TYPES = {"array": list, "object": dict}
 
 
@@ -21,9 +24,11 @@ def validate(tool: Tool[Any], raw: Mapping[str, Any]) -> tuple[ToolInput, tuple[
     """
     properties = tool.input_schema()["properties"]
     try:
-        call = tool.takes.model_validate(_coerced(raw, properties))
+        call = tool.parse(_coerced(raw, properties))
     except ValidationError as error:
         raise InvalidInput(_explain(tool, error, properties)) from None
+    if tool.takes.model_config.get("extra") == "allow":
+        return call, ()
     known = {*properties, *_aliases(tool.takes)}
     return call, tuple(str(name) for name in raw if name not in known)
 
@@ -48,12 +53,21 @@ def _coerced(raw: Mapping[str, Any], properties: Mapping[str, Any]) -> dict[str,
 
 
 def _number(value: Any, expected: str | None) -> Any:
-    """A whole float for an integer field, and a number for a string field, are what was meant."""
+    """A number as text for a number, "true" for true, and a number for a text, are what was meant."""
     if expected == "string" and isinstance(value, int | float) and not isinstance(value, bool):
         return str(value)
-    if expected == "integer" and isinstance(value, str) and value.strip().endswith(".0"):
-        return value.strip()[:-2]
-    return value
+    if not isinstance(value, str):
+        return value
+    text = value.strip()
+    match expected:
+        case "integer" if _WHOLE.fullmatch(text):
+            return int(text.removesuffix(".0"))
+        case "number" if _NUMBER.fullmatch(text):
+            return float(text)
+        case "boolean" if text.lower() in ("true", "false"):
+            return text.lower() == "true"
+        case _:
+            return value
 
 
 def _aliases(model: type[ToolInput]) -> set[str]:

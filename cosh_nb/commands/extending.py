@@ -1,0 +1,60 @@
+"""Commands about what people added: skills, MCP servers, hooks."""
+
+from __future__ import annotations
+
+from cosh_nb.commands import Command, Desk
+
+
+async def skills(desk: Desk, arguments: str) -> str:
+    """The skills of this folder and of the user."""
+    del arguments
+    desk.agent.skills.refresh()
+    every = desk.agent.skills.all()
+    rows = [f"| `/{skill.name}` | {skill.level} | {_cell(skill.description)} |" for skill in every]
+    told = [f"- {problem}" for problem in desk.agent.skills.problems]
+    if not rows:
+        rows = ["No skill is here yet. Write one as `.claude/skills/NAME/SKILL.md`."]
+    else:
+        rows = ["| skill | from | what it is for |", "|---|---|---|", *rows]
+    return "\n".join([*rows, "", *told])
+
+
+async def mcp(desk: Desk, arguments: str) -> str:
+    """The MCP servers, their states and tools."""
+    del arguments
+    servers = desk.agent.mcp
+    await servers.start()
+    lines = []
+    for connection in servers.connections():
+        config = connection.config
+        why = f": {connection.problem}" if connection.problem and connection.state != "ready" else ""
+        names = ", ".join(f"`{tool.name}`" for tool in connection.tools[:20])
+        more = f" and {len(connection.tools) - 20} more" if len(connection.tools) > 20 else ""
+        lines.append(
+            f"- **{config.name}** ({config.transport}, {config.where}): {connection.state}{why}. {names}{more}"
+        )
+    lines += [f"- {problem}" for problem in servers.problems]
+    return "\n".join(lines) or "No MCP server is configured. Add one under `mcpServers` in settings or in `.mcp.json`."
+
+
+async def hooks(desk: Desk, arguments: str) -> str:
+    """The hooks in force."""
+    del arguments
+    rows = [
+        f"| {hook.event} | `{hook.matcher or '*'}` | `{_cell(hook.command)}` | {hook.where} |"
+        for hook in desk.agent.hooks.hooks
+    ]
+    if not rows:
+        return "No hook is in force."
+    return "\n".join(["| event | for | command | from |", "|---|---|---|---|", *rows])
+
+
+def _cell(text: str) -> str:
+    return " ".join(text.replace("|", "\\|").split())[:120]
+
+
+COMMANDS = (
+    Command("skills", "Lists the skills; `/name` runs one.", skills),
+    Command("mcp", "Lists the MCP servers, their states and tools.", mcp),
+    Command("hooks", "Lists the hooks in force.", hooks),
+)
