@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import AsyncIterator, Mapping
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from cosh_nb.errors import ContextOverflow, ProviderError
 from cosh_nb.events import ModelEvent
@@ -22,7 +22,9 @@ from cosh_nb.providers.keys import Key
 from cosh_nb.providers.retry import PINGED, Patience
 from cosh_nb.providers.sse import dumps
 from cosh_nb.providers.wire import Wire
-from cosh_tools.contract import ToolDefinition
+
+if TYPE_CHECKING:
+    from cosh_tools.contract import ToolDefinition
 
 BASE_URL = "https://api.anthropic.com"
 ANTHROPIC = Service("Anthropic", BASE_URL, "", "ANTHROPIC_API_KEY", "ANTHROPIC_BASE_URL")

@@ -38,11 +38,13 @@ def build(choice: Choice) -> Provider:
 
 def _anthropic(choice: Choice) -> Provider:
     from cosh_nb.providers.anthropic import ANTHROPIC, AnthropicProvider
-    from cosh_nb.providers.retry import PINGED
+    from cosh_nb.providers.retry import PINGED, Patience
 
     service = replace(ANTHROPIC, key_name=choice.key_source or ANTHROPIC.key_name)
     _check(choice, service)
-    key, patience = _key(choice), _patience(choice, PINGED)
+    # Only the service itself is known to ping; a gateway, or a local server that imitates it, may think for minutes.
+    pings = choice.base_url.rstrip("/").removesuffix("/v1") in {"", ANTHROPIC.url}
+    key, patience = _key(choice), _patience(choice, PINGED if pings else Patience())
     return AnthropicProvider(choice.model, key, choice.base_url, service=service, patience=patience)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from cosh_nb.errors import ContextOverflow, ProviderError
 from cosh_nb.events import ModelEvent
@@ -17,7 +17,9 @@ from cosh_nb.providers.openai_messages import functions, wire
 from cosh_nb.providers.retry import Patience
 from cosh_nb.providers.sse import dumps
 from cosh_nb.providers.wire import Wire
-from cosh_tools.contract import ToolDefinition
+
+if TYPE_CHECKING:
+    from cosh_tools.contract import ToolDefinition
 
 BASE_URL = "https://api.openai.com/v1"
 OPENAI = Service("OpenAI", BASE_URL, "", "OPENAI_API_KEY", "OPENAI_BASE_URL", "most servers want it to end in /v1")

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from cosh_nb.messages import Block, Message
 from cosh_nb.providers.sse import dumps
-from cosh_tools.contract import ToolDefinition
+
+if TYPE_CHECKING:
+    from cosh_tools.contract import ToolDefinition
 
 DIALECT = "openai"
 WITH_REASONING = "openai+reasoning"

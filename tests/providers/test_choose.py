@@ -265,6 +265,21 @@ def test_a_provider_without_its_key_says_which_variable_to_set() -> None:
         build(decide({}, {}, provider="dashscope"))
 
 
+@pytest.mark.parametrize(
+    ("env", "settings", "first", "between"),
+    [
+        ({"ANTHROPIC_API_KEY": "k"}, {}, 45, 45),
+        ({"ANTHROPIC_API_KEY": "k", "ANTHROPIC_BASE_URL": "https://api.anthropic.com/v1"}, {}, 45, 45),
+        ({"ANTHROPIC_API_KEY": "k", "ANTHROPIC_BASE_URL": "http://127.0.0.1:8000"}, {}, 600, 120),
+        ({"OPENAI_API_KEY": "k"}, {}, 600, 120),
+        ({"OPENAI_API_KEY": "k"}, {"stallSeconds": {"first": 900, "between": 300}}, 900, 300),
+    ],
+)
+def test_how_long_a_silence_may_last(env: dict[str, str], settings: dict, first: float, between: float) -> None:
+    patience = build(decide(env, settings))._wire.patience
+    assert (patience.first, patience.between) == (first, between)
+
+
 def test_ollama_without_a_model_says_how_to_get_one() -> None:
     with pytest.raises(ProviderError, match="ollama pull"):
         build(decide({"OLLAMA_HOST": "127.0.0.1:9"}, {}))

@@ -24,7 +24,7 @@ def test_choosing_and_building_loads_no_http_client() -> None:
         "from cosh_nb.providers.choose import decide, build\n"
         "build(decide({'ANTHROPIC_API_KEY': 'k'}, {})); build(decide({'OPENAI_API_KEY': 'k'}, {}))"
     )
-    assert not loaded_after(code) & {"httpx", "httpx_sse", "anthropic", "openai"}
+    assert not loaded_after(code) & HEAVY
 
 
 def test_warming_loads_it() -> None:
