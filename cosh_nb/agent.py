@@ -12,6 +12,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from cosh_nb import extensions
 from cosh_nb import prompt as prompts
 from cosh_nb.catalogue import DeclaredTools
 from cosh_nb.command_hooks import CommandHooks, Hook, configured
@@ -99,6 +100,7 @@ class Agent:
         self.workspace = Path(os.path.realpath(workspace))
         self.settings = settings
         self.front = front
+        self.extensions: tuple[extensions.Extension, ...] = ()
         self.problems: list[str] = []
         """What could not be read or used, a sentence each."""
         self.session = session or Session.new(self.workspace)
@@ -249,15 +251,22 @@ class Agent:
         """Work under these settings from now on: rules, folders, skills, hooks, environment."""
         self.settings = settings
         self.problems[:] = settings.problems
+        found = extensions.find(self.workspace, settings.env, trusted=settings.trusted)
+        self.extensions = found.extensions
+        self.problems += found.problems
         if hooks is None:
-            hooks, problems = configured(settings.values.get("hooks") or {}, "the settings")
+            own, problems = configured(settings.values.get("hooks") or {}, "the settings")
             self.problems += problems
+            hooks = [*own, *(hook for extension in found.extensions for hook in extension.hooks)]
         self.gate.rules = rules or settings.rules
         self.hooks.hooks = hooks
         self.skills.trusted = settings.trusted
+        self.skills.extensions = [(one.name, folder) for one in found.extensions for folder in one.skills]
         self.skills.refresh()
         self.problems += self.skills.problems
-        self.mcp.configure(configured_servers(settings.values, self.workspace, settings.env, trusted=settings.trusted))
+        servers = configured_servers(settings.values, self.workspace, settings.env, trusted=settings.trusted)
+        theirs = tuple(server for extension in found.extensions for server in extension.servers)
+        self.mcp.configure(replace(servers, servers=(*servers.servers, *theirs)))
         self.problems += self.mcp.problems
         self.state.extra_roots[:] = settings.extra_roots
         self.ctx = replace(self.ctx, config={"env": dict(settings.env)}, settings=UserSettings(settings))
@@ -417,7 +426,10 @@ class Agent:
         notebook = not isinstance(self.front.kernel, hosts.NoKernel)
         key = (self.session.id, notebook, self.settings.trusted, skills)
         if self._stable is None or self._stable[0] != key:
-            text = prompts.stable(self.workspace, notebook=notebook, trusted=self.settings.trusted, skills=skills)
+            context = [file for extension in self.extensions for file in extension.context]
+            text = prompts.stable(
+                self.workspace, notebook=notebook, trusted=self.settings.trusted, skills=skills, context=context
+            )
             self._stable = (key, text)
         return self._stable[1]
 

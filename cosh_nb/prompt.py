@@ -32,12 +32,20 @@ theirs to use. NotebookEdit edits the notebook that is open; cells are named by 
 instead of printing it."""
 
 
-def stable(workspace: Path, *, notebook: bool, trusted: bool, skills: Sequence[tuple[str, str]] = ()) -> str:
-    """The part that stays the same from turn to turn: role, memory files, skills."""
+def stable(
+    workspace: Path,
+    *,
+    notebook: bool,
+    trusted: bool,
+    skills: Sequence[tuple[str, str]] = (),
+    context: Sequence[Path] = (),
+) -> str:
+    """The part that stays the same from turn to turn: role, memory files, context of extensions, skills."""
     parts = [_ROLE]
     if notebook:
         parts.append(_NOTEBOOK)
     parts += [_memory(file, trusted) for file in memory_files(workspace)]
+    parts += [_memory(file, trusted=True) for file in context]
     if skills:
         parts.append("Skills (use the Skill tool):\n" + "\n".join(f"- {name}: {text}" for name, text in skills))
     return "\n\n".join(part for part in parts if part)
@@ -46,8 +54,10 @@ def stable(workspace: Path, *, notebook: bool, trusted: bool, skills: Sequence[t
 def volatile(
     workspace: Path, working_dir: Path, mode: str, now: datetime, *, trusted: bool = False, extra: str = ""
 ) -> str:
-    """The part that changes: date, folder, mode, git. In a folder that is not trusted no git is run: its own
-    configuration may name programs that git would start."""
+    """The part that changes: date, folder, mode, git.
+
+    In a folder that is not trusted no git is run: its own configuration may name programs that git would start.
+    """
     lines = [
         f"Date: {now:%Y-%m-%d}. System: {platform.system()}, Python {platform.python_version()}.",
         f"Workspace: {workspace}",

@@ -18,6 +18,7 @@ CONTRIBUTES = (
     ".claude/agents",
     ".claude/skills",
     ".claude/commands",
+    ".copilot-shell",
 )
 """What a folder may bring, relative to it: files, and folders with all they hold."""
 

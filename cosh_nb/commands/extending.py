@@ -37,6 +37,19 @@ async def mcp(desk: Desk, arguments: str) -> str:
     return "\n".join(lines) or "No MCP server is configured. Add one under `mcpServers` in settings or in `.mcp.json`."
 
 
+async def extensions(desk: Desk, arguments: str) -> str:
+    """The extensions at work, and why others are not."""
+    del arguments
+    agent = desk.agent
+    lines = [
+        f"- **{one.name}** {one.version}: {len(one.hooks)} hooks, {len(one.servers)} MCP servers, "
+        f"{len(one.skills)} skill folders, {len(one.context)} context files (`{one.folder}`)"
+        for one in agent.extensions
+    ]
+    lines += [f"- {problem}" for problem in agent.problems if "extension" in problem]
+    return "\n".join(lines) or "No extension is installed. They lie in `~/.copilot-shell/extensions/NAME/`."
+
+
 async def hooks(desk: Desk, arguments: str) -> str:
     """The hooks in force."""
     del arguments
@@ -56,5 +69,6 @@ def _cell(text: str) -> str:
 COMMANDS = (
     Command("skills", "Lists the skills; `/name` runs one.", skills),
     Command("mcp", "Lists the MCP servers, their states and tools.", mcp),
+    Command("extensions", "Lists the extensions and what they bring.", extensions),
     Command("hooks", "Lists the hooks in force.", hooks),
 )

@@ -48,13 +48,21 @@ def configured(settings: Mapping[str, Any], workspace: Path, env: Mapping[str, s
     file = workspace / ".mcp.json"
     if file.is_file():
         if trusted:
-            _take(found, problems, _servers_of(file, problems), ".mcp.json", env)
+            _take(found, problems, _read(file, problems), ".mcp.json", env)
         else:
             problems.append("The MCP servers of .mcp.json were not started: this folder is not trusted (/trust).")
     return Configured(tuple(found.values()), tuple(problems))
 
 
-def _servers_of(file: Path, problems: list[str]) -> Any:
+def servers_of(servers: Any, where: str, env: Mapping[str, str]) -> tuple[tuple[ServerConfig, ...], tuple[str, ...]]:
+    """The servers of one `mcpServers` object, and a sentence for each that cannot be used."""
+    found: dict[str, ServerConfig] = {}
+    problems: list[str] = []
+    _take(found, problems, servers, where, env)
+    return tuple(found.values()), tuple(problems)
+
+
+def _read(file: Path, problems: list[str]) -> Any:
     try:
         data = json.loads(file.read_text("utf-8"))
     except (OSError, ValueError) as error:
