@@ -22,10 +22,11 @@ from cosh_nb.notebook.document import OpenNotebooks
 from cosh_nb.notebook.evidence import LedgerEvidence, since
 from cosh_nb.notebook.failure import Failed
 from cosh_nb.notebook.kernel import LiveKernel
-from cosh_nb.notebook.live import IPythonOutputs, LiveDisplay
+from cosh_nb.notebook.live import LiveDisplay
 from cosh_nb.notebook.mailbox import Mailbox
 from cosh_nb.notebook.place import Place
 from cosh_nb.notebook.questions import CellQuestions
+from cosh_nb.notebook.terminal import TerminalDisplay
 from cosh_nb.render import markdown
 from cosh_nb.render.markup import Rendered
 from cosh_nb.render.style import whole
@@ -109,7 +110,7 @@ class NotebookDesk:
         place = Place.here(self.shell, background=background)
         view = TurnView(hint="Stop: %cosh /stop" if background else "Stop: ■ or I I")
         self.notebooks.in_cell(place.client)
-        live = LiveDisplay(view, place if place.kernel is not None else IPythonOutputs())
+        live = LiveDisplay(view, place) if place.kernel is not None else TerminalDisplay()
 
         def emit(event: Event) -> None:
             if isinstance(event, TurnStarted):

@@ -75,7 +75,9 @@ class Thought(Part):
             return Row("run", "Thinking").rendered()
         words = markup.clip("".join(self.text).strip(), 20_000)
         body = f'<pre class="out" tabindex="0">{pre(words)}</pre>' if words else ""
-        return Row("think", "Thought", time=markup.seconds(self.seconds), body=body).rendered()
+        return Row(
+            "think", "Thought", time=markup.seconds(self.seconds) if self.seconds >= 0.1 else "", body=body
+        ).rendered()
 
 
 @dataclass(eq=False)

@@ -50,6 +50,7 @@ class Step(Part):
     result: ToolResult | None = None
     ran: bool = True
     seconds: float = 0.0
+    """Negative where it is not known."""
     decided: str = ""
     fresh: bool = True
     ended: str = ""
@@ -111,7 +112,7 @@ class Step(Part):
             verb.did,
             target,
             said,
-            markup.seconds(self.seconds) if self.ran else "",
+            markup.seconds(self.seconds) if self.ran and self.seconds >= 0 else "",
             code=code,
             body=inside.html,
             body_text=inside.text,
@@ -121,9 +122,7 @@ class Step(Part):
     def _unfinished(self, doing: str, target: str, code: bool) -> Row:
         if self.state == "declared":
             size = f"{markup.size(self.received)} so far" if self.received > 2_000 else ""
-            return Row(
-                "run", "Preparing" if doing == self.tool else f"Preparing: {doing.lower()}", target, size, code=code
-            )
+            return Row("run", preparing(self.verb, self.tool), target, size, code=code)
         last = _last_lines(self.live)
         body = f"<pre>{last}</pre>" if last else ""
         if self.child is not None:
@@ -161,13 +160,20 @@ class Folded(Part):
         inside = [piece.rendered() for piece in self.pieces]
         failed = sum(step.result is not None and step.result.is_error for step in self.steps)
         words = tally(self.steps) + (f", {failed} failed" if failed else "")
-        total = markup.seconds(sum(step.seconds for step in self.steps))
+        known = [step.seconds for step in self.steps if step.seconds >= 0]
+        total = markup.seconds(sum(known)) if known else ""
         row = Row(
             "fold", f"{len(self.steps)} steps", "", words, total,
             body="".join(part.html for part in inside),
             body_text="\n".join(part.text.split("\n", 1)[0] for part in inside),
         )  # fmt: skip
         return row.rendered()
+
+
+def preparing(verb: str, tool: str) -> str:
+    """What a row says while the arguments of a call arrive."""
+    known = verb_of(verb, canonical(tool))
+    return f"Preparing {known.do}" if known.thing == "step" else f"Preparing to {known.do.lower()}"
 
 
 def tally(steps: Sequence[Step]) -> str:

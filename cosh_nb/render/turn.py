@@ -24,7 +24,7 @@ from cosh_nb.render.footer import Phase, final, live
 from cosh_nb.render.markup import Rendered, shorten
 from cosh_nb.render.parts import Part, Plan, Prose, Said, Thought, plan_of
 from cosh_nb.render.slots import MOST, Slot, Slots, joined
-from cosh_nb.render.steps import Folded, Step
+from cosh_nb.render.steps import Folded, Step, preparing
 from cosh_nb.render.words import verb_of
 from cosh_tools.hosts import Refused
 from cosh_tools.names import canonical
@@ -133,6 +133,17 @@ class TurnView:
         html = "".join(part.rendered().html for part in self._refresh()) + foot.html
         return Rendered(html, "\n\n".join(text for text in (joined(self.parts), foot.text) if text))
 
+    def settled(self) -> Rendered:
+        """The pieces as they stand when nothing more comes, without a footer."""
+        self._close_prose()
+        for step in self._steps.values():
+            if not step.done:
+                step.ended, step.done = "no result is kept", True
+                self._touch(step)
+        self._settle()
+        self._refresh()
+        return Rendered("".join(part.rendered().html for part in self.parts), joined(self.parts))
+
     def nested(self, last: int = NESTED) -> Rendered:
         """The turn of a sub-agent, for the inside of a row: its last pieces, without a footer."""
         shown = self._refresh()[-last:]
@@ -183,7 +194,7 @@ class TurnView:
             case e.ToolUseBegin(id=call_id, name=name):
                 self._close_prose()
                 self._begin(Step(id=call_id, tool=name))
-                self._go("run", f"Preparing {name}")
+                self._go("run", preparing("", name))
             case e.ToolUseEnd(id=call_id, name=name, input=given):
                 step = self._step(call_id, name)
                 step.given = given or {}

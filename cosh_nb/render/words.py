@@ -12,80 +12,74 @@ class Verb(NamedTuple):
     do: str
     doing: str
     did: str
+    been: str
     thing: str = ""
-    been: str = ""
 
     @property
     def not_done(self) -> str:
         """What a row says of a call that did not happen: "Not run"."""
-        return f"Not {self.been or self.did.lower()}"
+        return f"Not {self.been}"
 
 
-_VERBS = {
-    verb.do.lower(): verb
-    for verb in (
-        Verb("Read", "Reading", "Read", "file"),
-        Verb("Write", "Writing", "Wrote", "file", "written"),
-        Verb("Create", "Creating", "Created", "file"),
-        Verb("Edit", "Editing", "Edited", "file"),
-        Verb("Change", "Changing", "Changed", "file"),
-        Verb("Delete", "Deleting", "Deleted", "file"),
-        Verb("Run", "Running", "Ran", "command", "run"),
-        Verb("Search", "Searching", "Searched", "time"),
-        Verb("Find", "Finding", "Looked for", "pattern", "looked for"),
-        Verb("List", "Listing", "Listed", "list"),
-        Verb("Fetch", "Fetching", "Fetched", "page"),
-        Verb("Ask", "Asking", "Asked", "question"),
-        Verb("Look at", "Looking at", "Looked at", "variable"),
-        Verb("Inspect", "Inspecting", "Inspected", "variable"),
-        Verb("Plan", "Planning", "Planned", "plan"),
-        Verb("Use", "Using", "Used", "tool"),
-        Verb("Start", "Starting", "Started", "job"),
-        Verb("Stop", "Stopping", "Stopped", "job"),
-        Verb("Send", "Sending", "Sent", "message"),
-        Verb("Set", "Setting", "Set", "setting"),
-        Verb("Wait", "Waiting", "Waited", "wait"),
-        Verb("Sleep", "Waiting", "Waited", "wait"),
-        Verb("Enter", "Entering", "Entered", "step"),
-        Verb("Leave", "Leaving", "Left", "step"),
-        Verb("Show", "Showing", "Showed", "step", "shown"),
-        Verb("Schedule", "Scheduling", "Scheduled", "job"),
-        Verb("Update", "Updating", "Updated", "task"),
-        Verb("Call", "Calling", "Called", "tool"),
-        Verb("Delegate", "Delegating", "Delegated", "agent"),
-    )
+_IRREGULAR = {
+    "ask": ("asking", "asked", "asked"),
+    "begin": ("beginning", "began", "begun"),
+    "do": ("doing", "did", "done"),
+    "find": ("finding", "found", "found"),
+    "leave": ("leaving", "left", "left"),
+    "make": ("making", "made", "made"),
+    "plan": ("planning", "planned", "planned"),
+    "put": ("putting", "put", "put"),
+    "read": ("reading", "read", "read"),
+    "run": ("running", "ran", "run"),
+    "say": ("saying", "said", "said"),
+    "send": ("sending", "sent", "sent"),
+    "set": ("setting", "set", "set"),
+    "show": ("showing", "showed", "shown"),
+    "sleep": ("waiting", "waited", "waited"),
+    "stop": ("stopping", "stopped", "stopped"),
+    "take": ("taking", "took", "taken"),
+    "tell": ("telling", "told", "told"),
+    "write": ("writing", "wrote", "written"),
 }
-
+_THINGS = {"read": "file", "write": "file", "edit": "file", "run": "command", "fetch": "page", "ask": "question"}
 _OF_TOOL = {
-    "Read": "read",
-    "NotebookRead": "read",
-    "Write": "write",
-    "Edit": "edit",
-    "NotebookEdit": "edit",
     "Bash": "run",
     "PowerShell": "run",
     "Python": "run",
     "NotebookRun": "run",
-    "Glob": "find",
+    "NotebookEdit": "edit",
+    "NotebookRead": "read",
+    "Read": "read",
+    "Write": "write",
+    "Edit": "edit",
+    "Glob": "find files",
     "Grep": "search",
     "WebFetch": "fetch",
-    "WebSearch": "search",
-    "Variables": "look at",
-    "Task": "delegate",
+    "WebSearch": "search the web",
+    "Task": "hand over",
     "AskUserQuestion": "ask",
-    "Sleep": "wait",
-    "Skill": "use",
 }
-_THINGS = {"NotebookRead": "notebook", "NotebookEdit": "cell", "NotebookRun": "cell", "Python": "piece of code"}
+_TOOL_THINGS = {"NotebookRead": "notebook", "NotebookEdit": "cell", "NotebookRun": "cell", "Python": "piece of code"}
 
 
 def verb_of(verb: str, tool: str) -> Verb:
-    """The forms of a tool's own word for what it does; a word we do not know stands as it is."""
-    known = _VERBS.get(verb.lower().strip()) or _VERBS.get(_OF_TOOL.get(tool, ""))
-    if known is None:
-        name = tool_name(tool) if not verb or verb == tool else verb[:1].upper() + verb[1:]
-        return Verb(name, name, name, "step")
-    return known._replace(thing=_THINGS.get(tool, known.thing))
+    """The forms of a tool's own word for what it does ("run", "add task"); without one, of the tool's name."""
+    words = " ".join(verb.split()) if verb and verb != tool else _OF_TOOL.get(tool, "")
+    if not words or len(words) > 40 or not words.replace(" ", "").isalpha():
+        name = tool_name(tool) if not words or verb == tool else verb
+        return Verb(name, name, name, f"done: {name}", "step")
+    first, _, rest = words.partition(" ")
+    first, rest = first.lower(), f" {rest}" if rest else ""
+    doing, did, been = _IRREGULAR.get(first) or _regular(first)
+    thing = "time" if rest else _TOOL_THINGS.get(tool) or _THINGS.get(first, "time")
+    return Verb(
+        f"{first}{rest}".capitalize(),
+        f"{doing}{rest}".capitalize(),
+        f"{did}{rest}".capitalize(),
+        f"{been}{rest}",
+        thing,
+    )
 
 
 def tool_name(tool: str) -> str:
@@ -112,3 +106,11 @@ def is_code(tool: str, target: str) -> bool:
         "WebSearch",
         "AskUserQuestion",
     )
+
+
+def _regular(word: str) -> tuple[str, str, str]:
+    if word.endswith("e"):
+        return f"{word[:-1]}ing", f"{word}d", f"{word}d"
+    if word.endswith("y") and word[-2:-1] not in tuple("aeiou"):
+        return f"{word}ing", f"{word[:-1]}ied", f"{word[:-1]}ied"
+    return f"{word}ing", f"{word}ed", f"{word}ed"

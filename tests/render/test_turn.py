@@ -151,7 +151,7 @@ def test_a_call_whose_arguments_arrive_says_how_much_there_is():
     for _ in range(100):
         view.feed(e.ToolUseDelta("w", "x" * 100))
 
-    assert "● Preparing: writing · 10.0 KB so far" in shown(view)
+    assert "● Preparing to write · 10.0 KB so far" in shown(view)
 
 
 def test_a_failed_row_carries_its_error_line():
