@@ -234,3 +234,18 @@ async def test_the_kernel_s_own_folder_is_said(repository):
 
     desk = CoordinationDesk(repository, kernel=Kernel())
     assert f"still run in {repository}" in (await desk("EnterWorktree", branch="x")).content
+
+
+async def test_rules_about_paths_hold_in_the_worktree_too(repository):
+    desk = CoordinationDesk(repository, deny=("Edit(/sub/**)", "Read(/sub/b.txt)"))
+    await desk("EnterWorktree", branch="x")
+    for tool, arguments in (
+        ("Write", {"file_path": "sub/new.txt", "content": "x"}),
+        ("Read", {"file_path": "sub/b.txt"}),
+        ("Bash", {"command": "cat sub/b.txt"}),
+        ("Bash", {"command": "echo x > sub/c.txt"}),
+    ):
+        result = await desk(tool, **arguments)
+        assert result.is_error, (tool, arguments)
+        assert "The rule" in result.content
+    assert not (await desk("Read", file_path="a.txt")).is_error

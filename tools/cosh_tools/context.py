@@ -64,6 +64,8 @@ class ToolContext:
     session_id: str = "session"
     agent: str = "main"
     """The name under which this agent gets and sends messages."""
+    call_id: str = ""
+    """The call that is being executed."""
     non_interactive: bool = True
     toolset: str = "claude"
     """"claude" or "cosh": decides how results are trimmed."""

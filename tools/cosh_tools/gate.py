@@ -67,6 +67,8 @@ class Gate:
             allowed = ", ".join(ctx.state.narrowed_to or ()) or "nothing"
             return Deny(f"The skill at work allows only {allowed}.")
         rules = self.rules.plus_allow(self.grants.rules) if self.grants is not None else self.rules
+        if (tree := ctx.state.worktree) is not None:
+            rules = rules.also_at(tree.repository, tree.path)
         return decide(subject, touches, rules, ctx.permission_mode)
 
     async def judge(

@@ -96,7 +96,7 @@ class Runner:
 
     async def execute(self, ready: Ready, progress: Callable[[str], None] | None = None) -> ToolResult:
         """Run an approved call. Never raises but for cancellation."""
-        ctx = self.ctx.with_(gate=self.gate, progress=progress or self.ctx.progress)
+        ctx = self.ctx.with_(gate=self.gate, progress=progress or self.ctx.progress, call_id=ready.call.id)
         try:
             async with self.locks.hold(ready.touches):
                 _same_places(ready.touches, ready.tool.touches(ready.input, ctx))

@@ -12,7 +12,7 @@ from __future__ import annotations
 import os
 import re
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, assert_never
 
@@ -117,6 +117,23 @@ class Rules:
     def plus_allow(self, more: Iterable[Rule]) -> Rules:
         """The same rules and these allow rules."""
         return Rules(self.deny, self.ask, (*self.allow, *more))
+
+    def also_at(self, folder: Path, twin: Path) -> Rules:
+        """The same rules, those about paths below `folder` also for a copy of it (a worktree)."""
+        return _also_at(self, folder, twin)
+
+
+@lru_cache(maxsize=64)
+def _also_at(rules: Rules, folder: Path, twin: Path) -> Rules:
+    def both(some: tuple[Rule, ...]) -> tuple[Rule, ...]:
+        more = [
+            Rule(rule.tool, rule.spec, twin / rule.root.relative_to(folder))
+            for rule in some
+            if rule.spec is not None and rule.tool in _PATH_TOOLS and rule.root.is_relative_to(folder)
+        ]
+        return (*some, *more)
+
+    return Rules(both(rules.deny), both(rules.ask), both(rules.allow))
 
 
 def parse_rule(text: str, root: Path | None = None) -> Rule:
