@@ -9,13 +9,24 @@ import argparse
 import importlib
 import sys
 import time
+import traceback
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1]))  # support.*, as pytest sees it
 
 from tests.bench.report import Line, table
 
-ROWS = ["text_delta", "tool_input", "first_event", "tool_turn", "load_ext", "answer", "click", "notebook_file", "live_edit"]
+ROWS = [
+    "text_delta",
+    "tool_input",
+    "first_event",
+    "tool_turn",
+    "load_ext",
+    "answer",
+    "click",
+    "notebook_file",
+    "live_edit",
+]
 
 
 def main() -> int:
@@ -26,17 +37,24 @@ def main() -> int:
     if unknown := sorted(set(named) - set(ROWS)):
         parser.error(f"there is no row {', '.join(unknown)}; choose from {', '.join(ROWS)}")
     lines: list[Line] = []
+    lost: list[str] = []
     for name in named:
         started = time.monotonic()
         print(f"measuring {name} ...", file=sys.stderr, flush=True)
-        lines += importlib.import_module(f"tests.bench.rows.{name}").measure()
+        try:
+            lines += importlib.import_module(f"tests.bench.rows.{name}").measure()
+        except Exception as error:  # noqa: BLE001 (one row that fails must not cost the others)
+            traceback.print_exc()
+            lost.append(f"{name} ({type(error).__name__}: {error})")
         print(f"  {time.monotonic() - started:.0f} s", file=sys.stderr, flush=True)
     print(f"{time.strftime('%Y-%m-%d')}, Python {sys.version.split()[0]}, {sys.platform}\n")
     print(table(lines))
     missed = [line.work for line in lines if not line.ok]
     if missed:
         print(f"\n{len(missed)} of {len(lines)} budgets missed: {'; '.join(missed)}")
-    return 1 if missed else 0
+    for row in lost:
+        print(f"\nnot measured: {row}")
+    return 1 if missed or lost else 0
 
 
 if __name__ == "__main__":
