@@ -1,8 +1,9 @@
 """Server-sent events, bytes to JSON objects, with as little work per event as there can be.
 
-A decoder that follows the specification line by line costs 10 us per event (httpx-sse; more than the bytes
-themselves); model services send one `data:` line per frame, so a frame is found by its blank line and parsed whole.
-What is rarer (CR LF, several data lines, comments, a byte order mark) is understood, too, on a slower path.
+httpx-sse opens the stream, but its line-by-line iteration costs 1.5 times the bare bytes of httpx per event (13.7 us
+against 8.9), before anything is made of the event; with this, all of it down to our event object costs 1.2 times.
+Model services send one `data:` line per frame, so a frame is found by its blank line and parsed whole. What is rarer
+(CR LF, several data lines, comments, a byte order mark) is understood, too, on a slower path.
 """
 
 from __future__ import annotations
