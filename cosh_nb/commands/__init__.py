@@ -9,7 +9,7 @@ from __future__ import annotations
 import difflib
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 from cosh_nb.errors import UsageError
 
@@ -38,6 +38,19 @@ class Desk(Protocol):
 
     def stop(self) -> bool:
         """End the running turn; whether there was one."""
+        ...
+
+
+@runtime_checkable
+class Serves(Protocol):
+    """A desk that can lend its kernel's tools to an agent outside (`/mcp serve`)."""
+
+    async def serve(self) -> str:
+        """Begin to listen; where the cards will appear."""
+        ...
+
+    async def end_serving(self) -> bool:
+        """Stop listening; whether it did listen."""
         ...
 
 

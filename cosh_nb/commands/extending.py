@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from cosh_nb.commands import Command, Desk
+from cosh_nb.commands import Command, Desk, Serves
+from cosh_nb.errors import UsageError
 
 
 async def skills(desk: Desk, arguments: str) -> str:
@@ -20,8 +21,9 @@ async def skills(desk: Desk, arguments: str) -> str:
 
 
 async def mcp(desk: Desk, arguments: str) -> str:
-    """The MCP servers, their states and tools."""
-    del arguments
+    """The MCP servers, their states and tools; or lend this kernel's own tools to an agent outside."""
+    if arguments.strip():
+        return await _lend(desk, arguments.strip())
     servers = desk.agent.mcp
     await servers.start()
     lines = []
@@ -35,6 +37,16 @@ async def mcp(desk: Desk, arguments: str) -> str:
         )
     lines += [f"- {problem}" for problem in servers.problems]
     return "\n".join(lines) or "No MCP server is configured. Add one under `mcpServers` in settings or in `.mcp.json`."
+
+
+async def _lend(desk: Desk, word: str) -> str:
+    if word not in {"serve", "stop"}:
+        raise UsageError(f"/mcp takes serve or stop, not {word!r}.")
+    if not isinstance(desk, Serves):
+        raise UsageError("Only a notebook has a kernel to serve.")
+    if word == "serve":
+        return await desk.serve()
+    return "It no longer listens." if await desk.end_serving() else "It was not listening."
 
 
 async def extensions(desk: Desk, arguments: str) -> str:
@@ -68,7 +80,13 @@ def _cell(text: str) -> str:
 
 COMMANDS = (
     Command("skills", "Lists the skills; `/name` runs one.", skills),
-    Command("mcp", "Lists the MCP servers, their states and tools.", mcp),
+    Command(
+        "mcp",
+        "Lists the MCP servers; serve lends this notebook's tools to an agent outside (`cosh-nb mcp`), stop ends that.",
+        mcp,
+        "[serve|stop]",
+        ("serve", "stop"),
+    ),
     Command("extensions", "Lists the extensions and what they bring.", extensions),
     Command("hooks", "Lists the hooks in force.", hooks),
 )

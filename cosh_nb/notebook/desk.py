@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
+import os
 import time
 from concurrent.futures import Future
 from pathlib import Path
@@ -14,6 +15,7 @@ from cosh_nb.agent import Agent, FrontEnd, TurnOptions
 from cosh_nb.attach import attach
 from cosh_nb.errors import CoshError, UsageError
 from cosh_nb.events import Event, Notice, TurnEnded, TurnStarted
+from cosh_nb.mirror import TOOLS, Mirror
 from cosh_nb.notebook.agent_thread import AgentThread
 from cosh_nb.notebook.approvals import CellApprovals
 from cosh_nb.notebook.asking import Asking
@@ -21,6 +23,7 @@ from cosh_nb.notebook.blocking import run_blocking
 from cosh_nb.notebook.document import OpenNotebooks
 from cosh_nb.notebook.evidence import LedgerEvidence, since
 from cosh_nb.notebook.failure import Failed
+from cosh_nb.notebook.in_cell import InCell
 from cosh_nb.notebook.kernel import LiveKernel
 from cosh_nb.notebook.live import LiveDisplay
 from cosh_nb.notebook.mailbox import Mailbox
@@ -39,6 +42,7 @@ from cosh_tools.hosts import NoEvidence
 from cosh_tools.kinds import PermissionMode
 from cosh_tools.notebook.steps import digest
 from cosh_tools.results import ToolError
+from cosh_tools.runner import Runner
 
 if TYPE_CHECKING:
     from IPython.core.interactiveshell import InteractiveShell
@@ -67,6 +71,8 @@ class NotebookDesk:
         self.agent = self._new_agent()
         self._background: set[Future[TurnEnded]] = set()
         self._greeted = False
+        self._mirror: Mirror | None = None
+        self._command_place = Place()
         self._written: set[str] = set()
 
     # -- what a person typed ------------------------------------------------------------------------------------
@@ -88,6 +94,7 @@ class NotebookDesk:
         if typed.command not in commands.table() and (text := self._blocking(self._written_command(typed))):
             self._request(Typed(typed.options, prompt=text), by_agent=False)
             return
+        self._command_place = Place.here(self.shell, background=True)
         said = self._blocking(commands.run(self, typed.command, typed.arguments))
         self._show(said)
 
@@ -148,9 +155,31 @@ class NotebookDesk:
         """Agent's thread: end the running turn."""
         return self.agent.interrupt()
 
+    async def serve(self) -> str:
+        """Agent's thread: lend the kernel's tools to `cosh-nb mcp`; the cards appear below the cell that asked."""
+        agent = self.agent
+        if self._mirror is None:
+            asks = InCell(self.asking, self.approvals, self._command_place)
+            ctx = agent.ctx.with_(permission_handler=asks)
+            self._mirror = Mirror(Runner(agent.registry, ctx, agent.gate, agent.runner.locks))
+        await self._mirror.start()
+        return (
+            f"Kernel {os.getpid()} listens for `cosh-nb mcp`. An agent outside can now use {', '.join(TOOLS)}; "
+            "what needs your approval is asked here, below this cell. `%cosh /mcp stop` ends it."
+        )
+
+    async def end_serving(self) -> bool:
+        """Agent's thread: stop listening; whether it did."""
+        mirror, self._mirror = self._mirror, None
+        if mirror is None:
+            return False
+        await mirror.close()
+        return True
+
     def close(self) -> None:
         """End what runs; the session is kept."""
         with contextlib.suppress(Exception):
+            self.thread.submit(self.end_serving()).result(3)
             self.thread.submit(self.agent.close()).result(3)
         self.notebooks.close()
         self.thread.close()
