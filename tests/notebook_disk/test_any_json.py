@@ -96,9 +96,9 @@ def test_cells_of_very_many_notebooks_are_found_and_edited_alone(cells, layout, 
 @settings(max_examples=300, derandomize=True, deadline=None)
 @given(st.binary(max_size=60), st.integers(0, 400), st.integers(0, 400))
 def test_a_damaged_notebook_is_read_as_json_reads_it_or_refused(junk, start, length):
-    whole = json.dumps(
-        {"cells": [{"cell_type": "code", "metadata": {}, "source": ["a\n"], "outputs": []}] * 3, "metadata": {}, "nbformat": 4, "nbformat_minor": 4}, indent=1,
-    ).encode()  # fmt: skip
+    cell = {"cell_type": "code", "metadata": {}, "source": ["a\n"], "outputs": [], "execution_count": None}
+    book = {"cells": [cell] * 3, "metadata": {}, "nbformat": 4, "nbformat_minor": 4}
+    whole = json.dumps(book, indent=1).encode()
     data = whole[:start] + junk + whole[start + length :]
     try:
         found = verify(scan(data, "x"), "x")

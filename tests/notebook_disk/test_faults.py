@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import random
+import select
 import shutil
 import signal
 import subprocess
@@ -242,13 +243,18 @@ def test_a_process_killed_at_any_moment_leaves_the_old_or_the_new_file(tmp_path:
     path.write_bytes(dump(book([*plain_cells(), big])))
     luck = random.Random(7)
 
+    heard, told = os.pipe()
+
     def work() -> None:
         for count in range(10_000):
             edit_file(path, [CellEdit("replace", "target_cell", f"count = {count}\n")], {}, {})
+            os.write(told, b".")
 
     for _ in range(15):
         pid = child(work)
-        time.sleep(luck.uniform(0.01, 0.06))
+        assert select.select([heard], [], [], 30)[0], "the child wrote nothing"
+        os.read(heard, 1 << 16)
+        time.sleep(luck.uniform(0, 0.05))
         os.kill(pid, signal.SIGKILL)
         os.waitpid(pid, 0)
         found = json.loads(path.read_bytes())
@@ -256,6 +262,8 @@ def test_a_process_killed_at_any_moment_leaves_the_old_or_the_new_file(tmp_path:
         assert len(found["cells"][5]["outputs"][0]["text"][0]) == 3_000_000
 
     assert found["cells"][2]["source"][0].startswith("count = ")
+    os.close(heard)
+    os.close(told)
 
 
 def test_two_processes_that_edit_one_file_lose_nothing(tmp_path: Path):

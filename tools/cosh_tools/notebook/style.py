@@ -80,7 +80,7 @@ def style_of(text: NotebookText) -> Style:
         broken, three = _split(inner.group() if inner else b"")
         one_line = not broken
         _, at, value, _ = found[0]
-        colon = raw[name_end(whole, at) : value].strip(b"\r\n") or b":"
+        colon = raw[name_end(whole, at) : value]
         if len(found) > 1:
             comma = raw[found[0][3] : found[1][1]]
         as_list = _source_is_list(text)
@@ -88,7 +88,9 @@ def style_of(text: NotebookText) -> Style:
         _, at, value, _ = opened
         colon = latin[name_end(latin, at) : value].encode("latin-1")
     unit = three[len(two) :] if three.startswith(two) else one
-    comma = comma if comma.strip(b" ") == b"," else b", "
+    # Beside a line break a separator says nothing about separators on one line.
+    comma = comma.lstrip(b" ") if comma.strip(b" ") == b"," else b", "
+    colon = colon if colon.strip(b" ") == b":" else b": "
     return Style(line, (one, two, three), unit or one, comma, colon, _writes_ascii(data), as_list, keys, one_line)
 
 
