@@ -14,29 +14,34 @@ from typing import TYPE_CHECKING, Any
 
 from cosh_nb import extensions
 from cosh_nb import prompt as prompts
+from cosh_nb.agent_types import agent_types
+from cosh_nb.agents import Home, SubAgents
 from cosh_nb.catalogue import DeclaredTools
 from cosh_nb.command_hooks import CommandHooks, Hook, configured
 from cosh_nb.cost import Costs
-from cosh_nb.errors import CoshError
+from cosh_nb.errors import AuthError, CoshError
 from cosh_nb.events import ApprovalAnswered, ApprovalAsked, Event, Notice, TurnEnded, Usage
 from cosh_nb.loop import Emit, Turn, run_turn
 from cosh_nb.mcp_client.config import configured as configured_servers
 from cosh_nb.mcp_client.servers import Servers
 from cosh_nb.messages import Block, Message, user
-from cosh_nb.paths import data_folder
+from cosh_nb.paths import claude_folder, data_folder
 from cosh_nb.providers.base import Provider, Request
 from cosh_nb.session import Session
 from cosh_nb.settings import Settings, UserSettings
 from cosh_nb.skills import Skills
 from cosh_nb.spill import Spill
 from cosh_tools import hosts
+from cosh_tools.agents.inbox import MAIN, Inbox
 from cosh_tools.context import SessionState, ToolContext
+from cosh_tools.cron.schedule import Fire, Schedule
 from cosh_tools.gate import Gate
 from cosh_tools.jobs import Jobs
 from cosh_tools.kinds import PermissionMode
 from cosh_tools.policy.grants import GrantStore
 from cosh_tools.policy.rules import Rules, parse_rule, split_rules
 from cosh_tools.registry import ToolRegistry
+from cosh_tools.results import ToolError
 from cosh_tools.runner import FileLocks, Runner
 
 if TYPE_CHECKING:
@@ -76,6 +81,8 @@ class TurnOptions:
     replay: Path | None = None
     replay_tools: bool = False
     """The recorded results stand in for the tools."""
+    away: bool = False
+    """Nobody may be there: what would be asked is refused, saying so."""
 
 
 class Agent:
@@ -107,7 +114,12 @@ class Agent:
         self.registry = registry or ToolRegistry.for_notebook()
         self.catalogue = DeclaredTools(self.registry)
         self.costs = Costs()
-        self.jobs = Jobs()
+        self.jobs = Jobs(self._job_ended)
+        self.inbox = Inbox()
+        self.schedule = Schedule(self.workspace, claude_folder() / "scheduled_tasks.json")
+        self._fires: Fire | None = None
+        self._firing: asyncio.Task[None] | None = None
+        self._to_say: list[str] = []
         self.max_turns = max_turns
         self.hooks = CommandHooks(
             hooks or (),
@@ -130,6 +142,19 @@ class Agent:
         grants = GrantStore(data_folder() / "grants.json", self.workspace)
         self.gate = Gate(rules or settings.rules, grants)
         self.state = SessionState(self.workspace, self.workspace, mode)
+        self.agents = SubAgents(
+            Home(
+                runner=lambda: self.runner,
+                jobs=self.jobs,
+                inbox=self.inbox,
+                system=self._stable_prompt,
+                kinds=lambda: agent_types(self.workspace, trusted=self.settings.trusted)[0],
+                price=self.costs.count,
+                provider=lambda model: self._build(None, model),
+                lasting=lambda: self.provider,
+                told=self.hooks.fire,
+            )
+        )
         self.ctx = self._context(toolset)
         self.runner = Runner(self.registry, self.ctx, self.gate, FileLocks())
         self.take_settings(settings, rules=rules, hooks=hooks)
@@ -194,6 +219,8 @@ class Agent:
         provider = await self._provider_for(options)
         await self.mcp.start()
         self.hooks.tell = emit
+        self.agents.emit, self.agents.provider = emit, provider
+        self._keep_schedule(emit)
         self.gate.watch = self._watch(emit)
         turn = Turn(
             provider=provider,
@@ -216,6 +243,8 @@ class Agent:
             if options.provider or options.model or options.replay:
                 await provider.close()
         self.session.store("read_state", self._read_state.known)
+        if isinstance(turn.failure, AuthError) and provider is self.provider:
+            self.provider = None  # the next turn looks for a key again
         self.session.end_turn(ended)
         return ended
 
@@ -268,7 +297,8 @@ class Agent:
         theirs = tuple(server for extension in found.extensions for server in extension.servers)
         self.mcp.configure(replace(servers, servers=(*servers.servers, *theirs)))
         self.problems += self.mcp.problems
-        self.state.extra_roots[:] = settings.extra_roots
+        tree = [self.state.worktree.path] if self.state.worktree is not None else []
+        self.state.extra_roots[:] = [*settings.extra_roots, *tree]
         self.ctx = replace(self.ctx, config={"env": dict(settings.env)}, settings=UserSettings(settings))
         self.runner.ctx = self.ctx
 
@@ -295,6 +325,9 @@ class Agent:
     async def close(self) -> None:
         """End jobs, connections and the session."""
         self.interrupt()
+        if self._firing is not None:
+            self._firing.cancel()
+            await asyncio.gather(self._firing, return_exceptions=True)
         await self.hooks.fire("SessionEnd", {"reason": "other"})
         await self.jobs.close()
         await self.mcp.close()
@@ -320,6 +353,8 @@ class Agent:
             evidence=front.evidence,
             snapshots=front.snapshots,
             jobs=self.jobs,
+            agents=self.agents,
+            inbox=self.inbox,
             read_state=self._read_state,
             catalogue=self.catalogue,
             hooks=self.hooks,
@@ -366,6 +401,10 @@ class Agent:
 
     def _runner_for(self, provider: Provider, options: TurnOptions) -> Runner:
         """The runner of a turn: a recording that the person named may approve its own calls where nobody is there."""
+        if options.away:
+            nobody = hosts.NobodyToAsk("it was scheduled, and the person may be away")
+            ctx = self.runner.ctx.with_(permission_handler=nobody, ask=hosts.NoAsk())
+            return replace(self.runner, ctx=ctx)
         if options.replay is None:
             return self.runner
         from cosh_nb.replay import runner_for  # only where a recording is named
@@ -375,7 +414,7 @@ class Agent:
     async def _build(self, provider: str | None, model: str | None) -> Provider:
         from cosh_nb.providers import choose  # the wire is loaded with the first prompt
 
-        choice = await choose.choose(self.settings.env, self.settings.values, provider, model, self._consent)
+        choice = await choose.choose(self.settings.environment(), self.settings.values, provider, model, self._consent)
         self.choice = choice
         made = choose.build(choice)
         if choice.runs_here:
@@ -416,8 +455,28 @@ class Agent:
     def _pending(self) -> list[str]:
         texts = [f"[The user adds:] {text}" for text in self._typed_on]
         self._typed_on.clear()
-        texts += self.ctx.inbox.drain("main") if not isinstance(self.ctx.inbox, hosts.NoInbox) else ()
+        texts += self.inbox.drain(MAIN)
         return texts
+
+    def fires_to(self, take: Fire) -> None:
+        """Scheduled prompts can be made from now on; `take` takes one up as a turn, when the conversation is idle."""
+        self._fires = take
+        self.ctx = self.runner.ctx = replace(self.ctx, schedule=self.schedule)
+
+    def _keep_schedule(self, emit: Emit) -> None:
+        """The schedule lives on the loop of the first turn; what it had to say comes with the next one."""
+        if self._fires is not None and self._firing is None:
+            self._firing = asyncio.create_task(self.schedule.run(self._fires, self._to_say.append))
+        for text in self._to_say:
+            emit(Notice("info", text))
+        self._to_say.clear()
+
+    def _job_ended(self, job: hosts.Job) -> None:
+        """The model reads of a background command's end before its next step; agents report themselves."""
+        if job.kind == "shell" and job.status != "killed":
+            how = job.status if job.exit_code is None else f"{job.status}, exit code {job.exit_code}"
+            with contextlib.suppress(ToolError):  # a full box: it will ask with TaskOutput
+                self.inbox.send("background", MAIN, f"Task {job.id} ({job.title[:80]}) has ended: {how}.")
 
     def _stable_prompt(self) -> str:
         if self._system is not None:

@@ -9,9 +9,9 @@ from __future__ import annotations
 import asyncio
 import json
 import uuid
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Literal
 
 from cosh_nb import events as e
 from cosh_nb import prompt as prompts
@@ -27,13 +27,16 @@ from cosh_tools.agents.task import GENERAL
 from cosh_tools.context import SessionState, ToolContext, Worktree
 from cosh_tools.kinds import PermissionMode, ToolKind
 from cosh_tools.names import canonical
-from cosh_tools.policy.rules import parse_rule
+from cosh_tools.policy.rules import BadRule, Rule, parse_rule
 from cosh_tools.registry import ToolRegistry
 from cosh_tools.results import ToolError, ToolResult
 from cosh_tools.runner import Runner
 from cosh_tools.worktree.place import make, remove_if_unused
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
+    from cosh_tools.contract import Tool
     from cosh_tools.hosts import AgentSpec, Job
 
 TOGETHER = 8
@@ -57,32 +60,24 @@ You are a sub-agent: another agent gave you the request below, and nobody answer
 message is your result, and it is all that is read, so say in it what you did, what you found, and what is open."""
 
 
-class Home(Protocol):
+@dataclass(frozen=True)
+class Home:
     """What a session lends to its sub-agents."""
 
-    runner: Runner
+    runner: Callable[[], Runner]
     jobs: hosts.JobHost
     inbox: Inbox
-
-    def system(self) -> str:
-        """The stable part of its own prompt."""
-        ...
-
-    def agent_types(self) -> Mapping[str, AgentType]:
-        """The kinds of agents that may be started."""
-        ...
-
-    def price(self, model: str, usage: e.Usage) -> float | None:
-        """Count tokens."""
-        ...
-
-    async def provider_for(self, model: str | None) -> Provider:
-        """A provider of its own for an agent. Raises CoshError."""
-        ...
-
-    async def told(self, event: Any, facts: Mapping[str, Any]) -> None:
-        """Hooks: SubagentStart and SubagentStop."""
-        ...
+    system: Callable[[], str]
+    """The stable part of the session's own prompt."""
+    kinds: Callable[[], Mapping[str, AgentType]]
+    """The agents that may be started."""
+    price: Callable[[str, e.Usage], float | None]
+    lasting: Callable[[], Provider | None]
+    """The session's own provider, for work that outlives the turn."""
+    provider: Callable[[str | None], Awaitable[Provider]]
+    """A provider for an agent alone, which closes it. Raises CoshError."""
+    told: Callable[[Literal["SubagentStop"], Mapping[str, Any]], Awaitable[object]]
+    """The hooks of this event."""
 
 
 @dataclass
@@ -133,7 +128,7 @@ class SubAgents:
                     how = " (failed)" if event.result.is_error else ""
                     write(f"> {event.verb} {event.target}{how}\n")
 
-            result = await self._in_a_room(work, note, None)
+            result = await self._in_a_room(work, note, self.home.lasting())
             job.exit_code = int(result.is_error)
             write(f"\n{result.content}\n")
             self._report(work, job, result)
@@ -158,7 +153,7 @@ class SubAgents:
             return  # its box is full; TaskOutput still has the result
 
     def _kind(self, name: str) -> AgentType:
-        kinds = self.home.agent_types()
+        kinds = self.home.kinds()
         found = kinds.get(name or GENERAL) or next(
             (kind for key, kind in kinds.items() if key.lower() == name.lower()), None
         )
@@ -168,7 +163,7 @@ class SubAgents:
 
     def _tools(self, spec: AgentSpec, kind: AgentType, ctx: ToolContext) -> tuple[ToolRegistry, tuple[str, ...]]:
         """The tools it gets, and the rules that narrow them where its file names some."""
-        mine = self.registry or self.home.runner.registry
+        mine = self.registry or self.home.runner().registry
         kept = [tool for tool in mine.tools() if canonical(tool.name) not in _NOT_THEIRS]
         match kind.access:
             case "full":
@@ -183,17 +178,30 @@ class SubAgents:
         for wanted in (kind.tools, spec.tools):
             if wanted is None:
                 continue
-            names = {parse_rule(text, ctx.workspace).tool for text in wanted if text.strip()}
-            known = {canonical(tool.name) for tool in mine.tools()}
-            if wanted is spec.tools and (unknown := sorted(names - known)):
-                raise ToolError(f"There is no tool {', '.join(unknown)}. There are: {', '.join(sorted(known))}.")
-            kept = [tool for tool in kept if canonical(tool.name) in names or tool.name in names]
+            parsed = _parsed(wanted, ctx.workspace)
+            for rule in parsed if wanted is spec.tools else ():
+                if not any(_speaks_of(rule, tool) for tool in mine.tools()):
+                    names = ", ".join(tool.name for tool in mine.tools())
+                    raise ToolError(f"There is no tool {rule.tool} here. There are: {names}.")
+            kept = [tool for tool in kept if any(_speaks_of(rule, tool) for rule in parsed)]
             rules = (*rules, *wanted) if any("(" in text for text in wanted) else rules
         if rules and ctx.state.narrowed_to is not None:
             # A skill narrows already, and two such lists cannot hold at once: what would need the second one goes.
             whole = {canonical(text.strip()) for text in rules if "(" not in text}
             return ToolRegistry(tool for tool in kept if canonical(tool.name) in whole), ()
         return ToolRegistry(kept), rules
+
+
+def _parsed(texts: Sequence[str], root: Path) -> list[Rule]:
+    try:
+        return [parse_rule(text, root) for text in texts if text.strip()]
+    except BadRule as error:
+        raise ToolError(f"The tools of the agent cannot be read: {error}") from None
+
+
+def _speaks_of(rule: Rule, tool: Tool[Any]) -> bool:
+    name = canonical(tool.name)
+    return rule.tool in (name, tool.name) or rule.names(name)
 
 
 @dataclass
@@ -218,9 +226,8 @@ class _Work:
             state.worktree, state.working_dir = tree, tree.path
             state.extra_roots.append(tree.path)
         model = spec.model or self.kind.model
-        own = await home.provider_for(model) if model or provider is None else None
+        own = await home.provider(model) if model or provider is None else None
         try:
-            await home.told("SubagentStart", self._facts())
             ended = await self._turn(own or provider, state, emit)
             result = self._result(ended)
         except CoshError as error:
@@ -258,9 +265,10 @@ class _Work:
             )
             return Request(messages=messages, system=system, volatile=volatile, tools=catalogue.definitions())
 
+        lead = home.runner()
         turn = Turn(
             provider=provider,
-            runner=Runner(self.registry, ctx, home.runner.gate, home.runner.locks),
+            runner=Runner(self.registry, ctx, lead.gate, lead.locks),
             history=_Memory(),
             ask=ask,
             emit=emit,
