@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 
-
 from cosh_nb import events as e
 from cosh_nb.notebook.terminal import TerminalDisplay
 from looks import scenes
