@@ -20,6 +20,8 @@ _POSIX = {
     "space": r"\t\n\x0b\x0c\r ", "upper": "A-Z", "word": "0-9A-Za-z_", "xdigit": "0-9A-Fa-f",
 }  # fmt: skip
 _REPEAT = re.compile(r"\{(\d+)(,(\d*))?\}")
+_REPEATABLE = re.compile(r"\[|\((?!\?m)|\\[dDwWsS]$")
+"""What Python takes a repetition after as it is; anything else is put in a group first."""
 _MOST_REPEATS = 1000
 
 
@@ -237,8 +239,8 @@ class _Parser:
             else:
                 break
             lazy = "?" if self._next("?") else ""
-            simple = first and (piece.exact is not None or piece.regex.startswith(("[", "(")) or len(piece.regex) == 2)
-            body = piece.regex if simple and not piece.regex.startswith("(?m") else f"(?:{piece.regex})"
+            simple = first and (piece.exact is not None or _REPEATABLE.match(piece.regex) is not None)
+            body = piece.regex if simple else f"(?:{piece.regex})"
             needed = piece.needed or ((piece.exact,) if piece.exact else ())
             piece = _Piece(body + mark + lazy, needed if least else ())
             first = False

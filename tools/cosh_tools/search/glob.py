@@ -16,6 +16,7 @@ from pydantic import Field
 from cosh_tools.contract import PermissionLevel, Tool, ToolContext, ToolError, ToolInput, ToolKind, ToolResult, Touch
 from cosh_tools.search import globs
 from cosh_tools.search.ignore import VCS, Ignores, above
+from cosh_tools.touches import Reads
 
 MOST = 250
 _PATIENCE = 20.0
@@ -63,7 +64,7 @@ class Glob(Tool[GlobInput]):
             found = await asyncio.to_thread(_find, str(root), pattern, not call.no_ignore, stopped)
         finally:
             stopped.set()
-        return _report(call, root, found)
+        return _report(call, root, found, ctx)
 
 
 @dataclass
@@ -152,9 +153,10 @@ def _never(name: str) -> bool:
     return False
 
 
-def _report(call: GlobInput, root: Path, found: Found) -> ToolResult:
+def _report(call: GlobInput, root: Path, found: Found, ctx: ToolContext) -> ToolResult:
     newest = sorted(heapq.nlargest(MOST, found.paths), key=lambda pair: (-pair[0], pair[1]))
     more = len(found.paths) - len(newest)
+    newest = [pair for pair in newest if not _denied(pair[1], ctx)]
     lines = [path for _time, path in newest]
     if more:
         lines.append(f"... and {more} more files (showing first {MOST})")
@@ -172,6 +174,12 @@ def _report(call: GlobInput, root: Path, found: Found) -> ToolResult:
         hidden_files=found.hidden_files,
         hidden_folders=len(found.hidden_folders),
     )
+
+
+def _denied(path: str, ctx: ToolContext) -> bool:
+    """Whether a rule forbids to read the file: then its name is not told either."""
+    real = Path(path)
+    return ctx.gate.says("Glob", Reads(path, real, inside=True, protected=False, exists=True)) == "deny"
 
 
 def _notes(found: Found) -> list[str]:

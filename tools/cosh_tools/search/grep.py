@@ -27,6 +27,8 @@ HEAD = 250
 WIDEST = 500
 """Characters of a line that are shown."""
 COSH_MOST = 100
+PATIENCE = 20.0
+"""Seconds that one search may take."""
 _SNIFFED = 1 << 16
 _MOST_SNIFFED = 256 << 20
 
@@ -111,6 +113,7 @@ class Grep(Tool[GrepInput]):
             before=max(call.before, around) if content else 0,
             after=max(call.after, around) if content else 0,
             want=call.offset + call.head_limit if call.head_limit else None,
+            patience=PATIENCE,
         )
         query = _with_base(query, ctx)
         filtered = _Filter(query, ctx)
@@ -128,7 +131,7 @@ class Grep(Tool[GrepInput]):
                 f"Go on with offset={call.offset + len(shown)}, or narrow the search.)"
             )
         lines += _notes(answer, filtered, query)
-        return ToolResult.success("\n".join(lines)).with_metadata(_facts(shown, answer, call))
+        return ToolResult.success("\n".join(lines)).with_metadata(_facts(shown, answer, call, query, ctx))
 
 
 class GrepCosh(Tool[GrepCoshInput]):
@@ -165,6 +168,7 @@ class GrepCosh(Tool[GrepCoshInput]):
             globs=globs,
             hidden=any(not glob.startswith("!") for glob in globs),
             want=COSH_MOST,
+            patience=PATIENCE,
         )
         filtered = _Filter(query, ctx)
         answer = await _search(self.engine(), query, filtered)
@@ -199,7 +203,7 @@ class _Filter:
     def keep(self, path: str) -> bool:
         """Whether this file, from the root, is shown."""
         if not path:
-            return True  # the one file that the call names: the gate has decided on it
+            return not is_binary(self.query.root)  # the one file that the call names: the gate has decided on it
         whole = os.path.join(self.query.root, path)
         if self._types is not None and self._types.verdict(os.path.basename(path), path, folder=False) is None:
             return False
@@ -330,7 +334,7 @@ def _notes(answer: Answer, filtered: _Filter, query: Query) -> list[str]:
     notes = []
     if answer.timed_out:
         notes.append(
-            f"(Stopped after {query.patience:.0f} s: the pattern or the folder is too much. "
+            f"(Stopped after {query.patience:g} s: the pattern or the folder is too much. "
             "These are the results until then; narrow the search.)"
         )
     if filtered.withheld:
@@ -354,8 +358,8 @@ def _has_nul(path: str) -> bool:
         return False
 
 
-def _facts(rows: Sequence[Row], answer: Answer, call: GrepInput) -> dict[str, object]:
-    files = list(dict.fromkeys(row.path for row in rows))
+def _facts(rows: Sequence[Row], answer: Answer, call: GrepInput, query: Query, ctx: ToolContext) -> dict[str, object]:
+    files = [short(Path(query.root, path), ctx) for path in dict.fromkeys(row.path for row in rows)]
     matches = sum(row.number for row in rows) if call.output_mode == "count" else sum(row.is_match for row in rows)
     many = "" if answer.complete else "+"
     what = "file" if call.output_mode == "files_with_matches" else "match"

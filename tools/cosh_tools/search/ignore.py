@@ -118,7 +118,7 @@ class Ignores:
             found = replace(found, git=())  # another repository: git's rules from above end here
         if ".gitignore" in present and (rules := load(os.path.join(folder, ".gitignore"), base)):
             found = replace(found, git=(rules, *found.git))
-        if ".git" in present and (rules := load(os.path.join(folder, ".git", "info", "exclude"), base)):
+        if ".git" in present and (rules := load(os.path.join(_git_folder(folder), "info", "exclude"), base)):
             found = replace(found, git=(*found.git, rules))
         if ".ignore" in present and (rules := load(os.path.join(folder, ".ignore"), base)):
             found = replace(found, strong=(rules, *found.strong))
@@ -155,6 +155,23 @@ def repository(folder: str) -> str | None:
         if parent == folder:
             return None
         folder = parent
+
+
+def _git_folder(folder: str) -> str:
+    """Where the repository of `folder` keeps its own files; a linked worktree says so in two steps."""
+    found = os.path.join(folder, ".git")
+    try:
+        if os.path.isfile(found):
+            found = os.path.join(folder, _line_of(found).removeprefix("gitdir:").strip())
+            found = os.path.join(found, _line_of(os.path.join(found, "commondir")))
+    except OSError:
+        pass  # a submodule has no common folder: its own is the one
+    return found
+
+
+def _line_of(path: str) -> str:
+    with open(path, encoding="utf-8", errors="replace") as file:
+        return file.readline(4096).strip()
 
 
 def load(path: str, base: str) -> RuleSet | None:
