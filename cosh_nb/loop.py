@@ -69,6 +69,7 @@ class Turn:
     cost: float | None = 0.0
     rounds: int = 0
     text: str = ""
+    failure: CoshError | None = None
     malformed: Malformed = field(default_factory=Malformed)
     repeats: Repeats = field(default_factory=Repeats)
 
@@ -84,7 +85,7 @@ async def run_turn(turn: Turn, prompt: Message, number: int = 1) -> e.TurnEnded:
     except asyncio.CancelledError:
         reason = "interrupted"
     except CoshError as failure:
-        reason, error = "error", str(failure)
+        reason, error, turn.failure = "error", str(failure), failure
         turn.emit(e.Notice("error", error, failure.detail))
     except Exception as bug:  # noqa: BLE001  (a bug ends the turn in words; the history is valid already)
         reason, error = "error", f"The turn ended by a fault of cosh_nb itself: {type(bug).__name__}: {bug}"
@@ -287,6 +288,9 @@ async def _run_batch(
             break
     if ends is not None:
         return ends
+    if len(ready) == 1:
+        await _execute(turn, *ready[0], results)
+        return None
     async with asyncio.TaskGroup() as group:
         for index, call in ready:
             group.create_task(_execute(turn, index, call, results))

@@ -33,6 +33,10 @@ class Settings:
     rules: Rules = field(default_factory=Rules)
     env: Mapping[str, str] = field(default_factory=dict)
     """The process environment under the settings' own `env`."""
+    own_env: Mapping[str, str] = field(default_factory=dict)
+    """The settings' own `env` alone."""
+    live: bool = False
+    """Whether `env` was taken from this process, which may change it."""
     extra_roots: tuple[Path, ...] = ()
     trusted: bool = False
     ignored: tuple[str, ...] = ()
@@ -40,6 +44,10 @@ class Settings:
     problems: tuple[str, ...] = ()
     """Files and rules that could not be read, a sentence each."""
     sources: tuple[Path, ...] = ()
+
+    def environment(self) -> dict[str, str]:
+        """The environment as it is now: a key that was set a moment ago in the notebook counts."""
+        return {**os.environ, **self.own_env} if self.live else dict(self.env)
 
     def mode(self, default: PermissionMode) -> PermissionMode:
         """The permission mode: COSH_APPROVAL_MODE, else the settings' defaultMode, else `default`.
@@ -76,13 +84,16 @@ def load(workspace: Path, env: Mapping[str, str] | None = None, *, trust: Trust 
             found.ignore(layer, file)
     permissions = values.get("permissions")
     directories = permissions.get("additionalDirectories", []) if isinstance(permissions, dict) else []
+    own_env: dict[str, str] = {}
     if isinstance(values.get("env"), dict):
-        environment |= {str(key): str(value) for key, value in values["env"].items()}
+        own_env = {str(key): str(value) for key, value in values["env"].items()}
     return Settings(
         workspace=workspace,
         values=values,
         rules=Rules(tuple(found.deny), tuple(found.ask), tuple(found.allow)),
-        env=environment,
+        env=environment | own_env,
+        own_env=own_env,
+        live=env is None,
         extra_roots=tuple(workspace / Path(str(path)).expanduser() for path in directories if isinstance(path, str)),
         trusted=trusted,
         ignored=tuple(found.ignored),

@@ -9,6 +9,7 @@ import time
 from concurrent.futures import Future
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from uuid import uuid4
 
 from cosh_nb import commands, own_tools
 from cosh_nb.agent import Agent, FrontEnd, TurnOptions
@@ -20,6 +21,7 @@ from cosh_nb.notebook.agent_thread import AgentThread
 from cosh_nb.notebook.approvals import CellApprovals
 from cosh_nb.notebook.asking import Asking
 from cosh_nb.notebook.blocking import run_blocking
+from cosh_nb.notebook.checkpoint import Checkpoints
 from cosh_nb.notebook.document import OpenNotebooks
 from cosh_nb.notebook.evidence import LedgerEvidence, since
 from cosh_nb.notebook.failure import Failed
@@ -37,6 +39,7 @@ from cosh_nb.render.turn import TurnView
 from cosh_nb.session import sessions
 from cosh_nb.settings import load
 from cosh_nb.spill import prune
+from cosh_nb.timetravel.turns import Turns
 from cosh_nb.typed import Typed, attached, fill, parse
 from cosh_tools.hosts import NoEvidence
 from cosh_tools.kinds import PermissionMode
@@ -68,6 +71,8 @@ class NotebookDesk:
         self.approvals = CellApprovals(self.asking)
         self.questions = CellQuestions(self.asking)
         self.notebooks = OpenNotebooks(shell, self.mailbox, self._mark, self.note_written)
+        self.checkpoints = Checkpoints(shell, self.mailbox)
+        self.turns = Turns(uuid4().hex, self.checkpoints)
         self.agent = self._new_agent()
         self._background: set[Future[TurnEnded]] = set()
         self._greeted = False
@@ -181,6 +186,7 @@ class NotebookDesk:
         with contextlib.suppress(Exception):
             self.thread.submit(self.end_serving()).result(3)
             self.thread.submit(self.agent.close()).result(3)
+        self.checkpoints.close()
         self.notebooks.close()
         self.thread.close()
 
@@ -229,6 +235,7 @@ class NotebookDesk:
             kernel=self.kernel,
             notebook=self.notebooks,
             evidence=LedgerEvidence(self.ledger) if self.ledger is not None else NoEvidence(),
+            snapshots=self.turns,
             news=self._news,
             interactive=True,
         )
@@ -293,6 +300,7 @@ def warm_up() -> None:
     from cosh_nb.providers import anthropic, choose, openai, wire  # noqa: F401  (their loading is the point)
     from cosh_tools.registry import ToolRegistry
 
+    wire.warm()
     ToolRegistry.for_notebook().definitions()
     prune()
 

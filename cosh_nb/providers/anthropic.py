@@ -7,7 +7,7 @@ things are marked for the service's cache: the tools, the stable part of the sys
 from __future__ import annotations
 
 import re
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -59,8 +59,13 @@ class AnthropicProvider:
         self.service = replace(service, url=url, model=model)
         self._wire = Wire(self.service, key or Key(), patience, {"anthropic-version": VERSION, **dict(headers)})
         self._tools: tuple[tuple[ToolDefinition, ...], bytes] = ((), b"")
+        self._joined = _Joined()
         self.quirks: dict[str, Any] = {}
         """What this service or model was found not to take; kept for the requests to come."""
+
+    def joined(self, messages: Sequence[Message], count: int) -> bytes:
+        """The first `count` messages as one piece of the request."""
+        return self._joined.upto(messages, count)
 
     @property
     def label(self) -> str:
@@ -94,6 +99,25 @@ class AnthropicProvider:
         return whole if self.quirks.get("no_cache") else whole[:-2] + _MARK + b"]"
 
 
+class _Joined:
+    """The bytes of a history's beginning, kept from request to request: a long history is not joined anew each time."""
+
+    def __init__(self) -> None:
+        self.count = 0
+        self.last: Message | None = None
+        self.data = bytearray()
+
+    def upto(self, messages: Sequence[Message], count: int) -> bytes:
+        """The first `count` messages, joined."""
+        if self.count > count or (self.count and messages[self.count - 1] is not self.last):
+            self.count, self.last, self.data = 0, None, bytearray()
+        for message in messages[self.count : count]:
+            if piece := wire(message):
+                self.data += b"," + piece if self.data else piece
+        self.count, self.last = count, messages[count - 1] if count else None
+        return bytes(self.data)
+
+
 class _Question:
     """One request (wire.Post)."""
 
@@ -122,7 +146,7 @@ class _Question:
         parts = [dumps(head)[:-1]]
         if request.tools:
             parts += [b',"tools":', provider.tools(request.tools)]
-        parts += [b',"messages":[', b",".join(self._messages()), b"]}"]
+        parts += [b',"messages":[', self._messages(), b"]}"]
         return b"".join(parts)
 
     def amend(self, error: ProviderError) -> bool:
@@ -153,24 +177,34 @@ class _Question:
             blocks.append({"type": "text", "text": request.system})
             if not self._provider.quirks.get("no_cache"):
                 blocks[0]["cache_control"] = {"type": "ephemeral"}
-        if request.volatile:
+        if request.volatile and not self._asks:
             blocks.append({"type": "text", "text": request.volatile})
         return blocks
 
-    def _messages(self) -> list[bytes]:
-        """The history. The last two messages of the person are marked: a long round of calls still finds its cache."""
-        messages = [message for message in self._request.messages if wire(message)]
-        found = [message.wire[DIALECT] for message in messages]
-        if self._provider.quirks.get("no_cache"):
-            return found
-        left = 2
-        for at in range(len(messages) - 1, -1, -1):
-            if messages[at].role == "user" and messages[at].content[-1].get("type") in _MARKABLE:
-                found[at] = found[at][:-3] + _MARK + b"]}"
-                left -= 1
-                if not left:
-                    break
-        return found
+    @property
+    def _asks(self) -> bool:
+        """Whether the last message is the person's: then what changes from turn to turn stands behind it."""
+        messages = self._request.messages
+        return bool(messages) and messages[-1].role == "user" and bool(wire(messages[-1]))
+
+    def _messages(self) -> bytes:
+        """The history. The last two messages of the person are marked: a long round of calls still finds its cache.
+
+        What changes from turn to turn comes after the last mark, so that it never costs the cache of what is before it.
+        """
+        messages, marks = self._request.messages, not self._provider.quirks.get("no_cache")
+        asked = [at for at, message in enumerate(messages) if message.role == "user"][-2:]
+        start = asked[0] if asked else 0
+        parts = [self._provider.joined(messages, start)]
+        for at in range(start, len(messages)):
+            if not (piece := wire(messages[at])):
+                continue
+            if marks and at in asked and messages[at].content[-1].get("type") in _MARKABLE:
+                piece = piece[:-3] + _MARK + b"]}"
+            if at == len(messages) - 1 and self._asks and self._request.volatile:
+                piece = piece[:-2] + b"," + dumps({"type": "text", "text": self._request.volatile}) + b"]}"
+            parts.append(piece)
+        return b",".join(part for part in parts if part)
 
 
 def wire(message: Message) -> bytes:

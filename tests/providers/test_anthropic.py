@@ -53,8 +53,9 @@ async def test_three_things_are_marked_for_the_cache_and_the_volatile_part_comes
     model_server.script("Hi.")
     await ask(claude(model_server), system="You are an agent.", volatile="Date: today", tools=TOOLS)
     sent = model_server.requests[0]
-    assert sent["system"] == [
-        {"type": "text", "text": "You are an agent.", "cache_control": MARK},
+    assert sent["system"] == [{"type": "text", "text": "You are an agent.", "cache_control": MARK}]
+    assert sent["messages"][-1]["content"][-2:] == [
+        {"type": "text", "text": "hi", "cache_control": MARK},
         {"type": "text", "text": "Date: today"},
     ]
     assert [tool.get("cache_control") for tool in sent["tools"]] == [None, MARK]

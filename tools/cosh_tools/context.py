@@ -116,7 +116,12 @@ class ToolContext:
 
     def with_(self, **changes: Any) -> Self:
         """The same context with some parts exchanged; the state stays shared unless it is among them."""
-        return replace(self, **changes)
+        if unknown := changes.keys() - self.__dict__.keys():
+            raise TypeError(f"a ToolContext has no {', '.join(sorted(unknown))}")
+        made = object.__new__(type(self))
+        # Every call takes one: dataclasses.replace would read and check all the other parts each time.
+        made.__dict__.update(self.__dict__, **changes)
+        return made
 
     def resolve_path(self, path: str) -> Path:
         """An absolute path: `~` expanded, relative ones joined to the working directory, `..` folded, links kept.

@@ -135,6 +135,7 @@ class ClosedGate:
     def says(self, tool: str, touch: Touch) -> Literal["deny", "ask", "allow"] | None:
         """Nothing."""
         del tool, touch
+        return None
 
 
 # -- the notebook and its kernel -----------------------------------------------------------------------------------
@@ -770,17 +771,40 @@ class NoMcp:
 class SnapshotHost(Protocol):
     """Keeps what a call is about to change, so that a turn can be taken back."""
 
+    def begin(self, number: int, prompt: str) -> None:
+        """Called when a turn starts."""
+        ...
+
     async def before(self, touches: Sequence[Touch], ctx: ToolContext) -> None:
         """Called before the first effect of an approved call."""
+        ...
+
+    async def after(self, touches: Sequence[Touch], ctx: ToolContext) -> None:
+        """Called when that call is over, however it ended."""
+        ...
+
+    async def end(self) -> None:
+        """Called when the turn is over, however it ended."""
         ...
 
 
 class NoSnapshots:
     """Nothing is kept."""
 
+    def begin(self, number: int, prompt: str) -> None:
+        """Keep nothing."""
+        del number, prompt
+
     async def before(self, touches: Sequence[Touch], ctx: ToolContext) -> None:
         """Keep nothing."""
         del touches, ctx
+
+    async def after(self, touches: Sequence[Touch], ctx: ToolContext) -> None:
+        """Keep nothing."""
+        del touches, ctx
+
+    async def end(self) -> None:
+        """Keep nothing."""
 
 
 class SpillHost(Protocol):
