@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import binascii
 import os
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -18,6 +19,7 @@ from acp.schema import (
     InitializeResponse,
     ListSessionsResponse,
     LoadSessionResponse,
+    McpCapabilities,
     NewSessionResponse,
     PromptCapabilities,
     PromptResponse,
@@ -70,6 +72,7 @@ class Server:
             agent_info=Implementation(name="cosh-nb", title="cosh", version=__version__),
             agent_capabilities=AgentCapabilities(
                 load_session=True,
+                mcp_capabilities=McpCapabilities(http=True, sse=True),
                 prompt_capabilities=PromptCapabilities(image=True, audio=False, embedded_context=True),
                 session_capabilities=SessionCapabilities(list=SessionListCapabilities()),
             ),
@@ -80,9 +83,8 @@ class Server:
         self, cwd: str, additional_directories: list[str] | None = None, mcp_servers: Any = None, **_: Any
     ) -> NewSessionResponse:
         """An empty conversation in a folder."""
-        del mcp_servers
         folder = _folder(cwd)
-        opened = self._open(folder, Session.new(folder), additional_directories)
+        opened = self._open(folder, Session.new(folder), additional_directories, mcp_servers)
         return NewSessionResponse(session_id=opened.id, modes=_modes(opened))
 
     async def load_session(
@@ -94,7 +96,6 @@ class Server:
         **_: Any,
     ) -> LoadSessionResponse:
         """A stored conversation, shown from its start."""
-        del mcp_servers
         folder = _folder(cwd)
         if session_id in self.sessions:
             await self.sessions.pop(session_id).close()
@@ -104,7 +105,7 @@ class Server:
             stored = Session.resume(folder, session_id)
         except CoshError as error:
             raise failure(error) from None
-        opened = self._open(folder, stored, additional_directories)
+        opened = self._open(folder, stored, additional_directories, mcp_servers)
         for update in replay(stored.messages):
             opened.updates.put_nowait(update)
         await opened.updates.join()
@@ -156,11 +157,12 @@ class Server:
             await session.close()
         self.sessions.clear()
 
-    def _open(self, folder: Path, session: Session, roots: list[str] | None) -> AcpSession:
+    def _open(self, folder: Path, session: Session, roots: list[str] | None, servers: list[Any] | None) -> AcpSession:
         if self._client is None:
             raise RequestError.internal_error({"details": "no client is connected"})
         try:
-            opened = AcpSession.open(self._client, folder, session, [Path(root) for root in roots or ()])
+            given = [Path(root) for root in roots or ()]
+            opened = AcpSession.open(self._client, folder, session, given, _servers(servers or ()))
         except CoshError as error:
             raise failure(error) from None
         self.sessions[opened.id] = opened
@@ -187,6 +189,20 @@ def _modes(session: AcpSession) -> SessionModeState:
             SessionMode(id=mode.value, name=name, description=text) for mode, (name, text) in _MODES.items()
         ],
     )
+
+
+def _servers(given: Sequence[Any]) -> dict[str, Any]:
+    """The client's MCP servers, as settings have them."""
+    found: dict[str, Any] = {}
+    for server in given:
+        pairs = {
+            pair.name: pair.value for pair in getattr(server, "env", None) or getattr(server, "headers", None) or ()
+        }
+        if hasattr(server, "command"):
+            found[server.name] = {"command": server.command, "args": list(server.args), "env": pairs}
+        elif hasattr(server, "url"):
+            found[server.name] = {"type": server.type, "url": server.url, "headers": pairs}
+    return found
 
 
 def _content(prompt: list[Any]) -> tuple[str, list[dict[str, Any]]]:

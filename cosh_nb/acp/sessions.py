@@ -5,7 +5,8 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import sys
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,6 +20,7 @@ from cosh_nb.acp.draw import Drawing
 from cosh_nb.acp.lend import AsksPermission, AsksQuestions, Person
 from cosh_nb.agent import Agent, FrontEnd, TurnOptions
 from cosh_nb.errors import AuthError, CoshError
+from cosh_nb.headless.readiness import servers_settled
 from cosh_nb.loop import INTERRUPTED
 from cosh_nb.notebook.closed import ClosedNotebooks
 from cosh_nb.session import Session
@@ -51,12 +53,21 @@ class AcpSession:
     _mode: PermissionMode = PermissionMode.DEFAULT
 
     @classmethod
-    def open(cls, client: Client, cwd: Path, session: Session, roots: list[Path]) -> AcpSession:
+    def open(
+        cls, client: Client, cwd: Path, session: Session, roots: Sequence[Path], servers: Mapping[str, Any]
+    ) -> AcpSession:
         """An agent for the folder, with the client's person before it."""
         updates: asyncio.Queue[Any] = asyncio.Queue()
         person = Person(client, session.id, updates.join)
         front = FrontEnd(AsksPermission(person), AsksQuestions(person), ClosedNotebooks())
         settings = settings_.load(cwd)
+        configured = settings.values.get("mcpServers")
+        known = dict(configured) if isinstance(configured, Mapping) else {}
+        settings = replace(
+            settings,
+            values={**settings.values, "mcpServers": {**known, **servers}},
+            extra_roots=(*settings.extra_roots, *roots),
+        )
         agent = Agent(
             cwd,
             settings,
@@ -65,7 +76,6 @@ class AcpSession:
             mode=settings.mode(PermissionMode.DEFAULT),
             session=session,
         )
-        agent.state.extra_roots.extend(roots)
         self = cls(agent, client, Drawing(agent.workspace), updates, _mode=agent.state.permission_mode)
         self._sender = asyncio.create_task(self._send())
         return self
@@ -109,6 +119,7 @@ class AcpSession:
 
     async def _take_turn(self, text: str, media: list[dict[str, Any]]) -> PromptResponse:
         self.drawing.working_dir = self.agent.ctx.working_dir
+        await servers_settled(self.agent, self._emit)
         ended = await self.agent.run(text, self._emit, TurnOptions(media=tuple(media)))
         for update in self.drawing.left_open(INTERRUPTED):
             self.updates.put_nowait(update)

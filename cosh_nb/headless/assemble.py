@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from cosh_nb import prompt as prompts
 from cosh_nb import settings as settings_
@@ -53,8 +55,38 @@ def settings(flags: Flags) -> Settings:
         found = settings_.load(flags.cwd)
     else:  # a folder whose settings are not wanted still denies and asks, as one that is not trusted
         found = settings_.load(flags.cwd, trust=Trust(data_folder() / "trust.json"))
+    given = {name: server for name, server in mcp_servers(flags.mcp_config).items() if not _lives_there(server)}
+    if given:
+        servers = found.values.get("mcpServers")
+        kept = dict(servers) if isinstance(servers, Mapping) else {}
+        found = replace(found, values={**found.values, "mcpServers": {**kept, **given}})
     roots = tuple(flags.cwd / Path(folder).expanduser() for folder in flags.add_dirs)
     return replace(found, extra_roots=(*found.extra_roots, *roots))
+
+
+def mcp_servers(configs: Sequence[str]) -> dict[str, Any]:
+    """The servers of --mcp-config: JSON, or the path of a file that holds it. Raises UsageError."""
+    found: dict[str, Any] = {}
+    for config in configs:
+        try:
+            text = config if config.lstrip().startswith("{") else Path(config).expanduser().read_text("utf-8")
+            data = json.loads(text)
+        except (OSError, ValueError) as error:
+            raise UsageError(f"--mcp-config cannot be read: {error}.") from None
+        servers = data.get("mcpServers") if isinstance(data, dict) else None
+        if not isinstance(servers, dict):
+            raise UsageError('--mcp-config needs an object: {"mcpServers": {name: {...}}}.')
+        found |= servers
+    return found
+
+
+def client_servers(configs: Sequence[str]) -> list[str]:
+    """The names of those servers that live in the client's own program."""
+    return [name for name, server in mcp_servers(configs).items() if _lives_there(server)]
+
+
+def _lives_there(server: Any) -> bool:
+    return isinstance(server, Mapping) and server.get("type") == "sdk"
 
 
 def registry(flags: Flags) -> ToolRegistry:

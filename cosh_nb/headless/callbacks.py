@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, get_args
 import orjson
 
 from cosh_nb.command_hooks import TIMEOUT, CommandHooks, Hook, HookEvent, Said
+from cosh_nb.headless.control import BROUGHT
 from cosh_nb.headless.dialects.claude import HookCallback
 from cosh_nb.headless.questions import NotAnswered
 
@@ -80,7 +81,7 @@ def _callbacks(given: Mapping[str, Sequence[HookMatcher]]) -> list[Callback]:
             matcher=matcher.matcher or "",
             timeout=matcher.timeout or TIMEOUT,
             fail_open=matcher.on_failure == "continue",
-            where="the client",
+            where=BROUGHT,
             id=name,
         )
         for event, matchers in given.items()

@@ -18,6 +18,10 @@ if TYPE_CHECKING:
 
 OK, BAD_INPUT, WRONG_VERSION = 0, 1, 65
 
+BROUGHT = "the client"
+"""Where a hook comes from that the client brought with its handshake."""
+_STATES = {"starting": "pending", "ready": "connected", "waiting": "failed", "failed": "failed", "closed": "disabled"}
+
 Change = Callable[[], Awaitable[dict[str, Any]]]
 
 
@@ -57,8 +61,8 @@ class Control:
                 self._done(request_id, request.subtype, {"mcpServers": self._servers()})
             case p.Ask():
                 self._done(request_id, request.subtype, self._usage())
-            case p.ToggleMcp(server=server):
-                self._failed(request_id, f"There is no MCP server {server!r:.80} to switch here.")
+            case p.ToggleMcp():
+                self._toggle(request_id, request)
             case p.RewindFiles():
                 self._failed(request_id, "Files cannot be taken back in a headless session.")
             case _:
@@ -92,6 +96,10 @@ class Control:
 
             install(self._agent, self._host.questions, self._host.dialect, request.hooks)
         self._host.put(self._host.dialect.initialized(request_id, self._host.facts()))
+        if theirs := assemble.client_servers(self._host.flags.mcp_config):
+            from cosh_nb.headless.client_servers import connect  # only for clients that bring servers
+
+            connect(self._agent, self._host.questions, self._host.dialect, theirs)
 
     def _override(self, request_id: str, mode: PermissionMode | str | None, allowed: list[str] | None) -> None:
         if allowed is not None:
@@ -116,10 +124,28 @@ class Control:
         return {}
 
     async def _reload(self) -> dict[str, Any]:
-        self._agent.settings = await asyncio.to_thread(assemble.settings, self._host.flags)
-        self._agent.state.extra_roots[:] = self._agent.settings.extra_roots
+        found = await asyncio.to_thread(assemble.settings, self._host.flags)
+        brought = [hook for hook in self._agent.hooks.hooks if hook.where == BROUGHT]
+        self._agent.take_settings(found)
+        self._agent.hooks.hooks = [*self._agent.hooks.hooks, *brought]
         self._apply_rules()
-        return {"problems": list(self._agent.settings.problems)}
+        return {"problems": list(self._agent.problems)}
+
+    def _toggle(self, request_id: str, request: p.ToggleMcp) -> None:
+        action = "detail" if request.subtype == "mcp_reconnect" else "enable" if request.enabled else "disable"
+        asked = p.RegistryRequestLine(
+            type="registry_request", request_id="", domain="mcp", action=action, params={"name": request.server}
+        )
+        try:
+            self._inventory.answer(asked)
+        except UsageError as error:
+            self._failed(request_id, str(error))
+            return
+        if request.subtype == "mcp_reconnect":
+            for connection in self._agent.mcp.connections():
+                if connection.config.name == request.server:
+                    connection.lost()
+        self._done(request_id, request.subtype)
 
     async def _stop_task(self, request_id: str, task: str) -> None:
         if await self._agent.jobs.stop(task):
@@ -148,7 +174,8 @@ class Control:
         return [
             {
                 "name": row["name"],
-                "status": "connected" if row["enabled"] else "disabled",
+                "status": _STATES[row["state"]] if row["enabled"] else "disabled",
+                **({"error": row["problem"]} if row["problem"] else {}),
                 "tools": [{"name": name} for name in row["tools"]],
             }
             for row in self._inventory.answer(asked)["servers"]

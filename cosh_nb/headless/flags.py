@@ -175,6 +175,7 @@ _NO_EFFECT = {
     "json_schema": "--json-schema has no effect here: the answer is prose.",
     "fallback_model": "--fallback-model has no effect here: a busy model is retried.",
     "resume_session_at": "--resume-session-at has no effect here: the whole session is resumed.",
+    "strict_mcp_config": "--strict-mcp-config has no effect here: configured servers are started, too.",
     "settings": "--settings has no effect here: settings come from their files, the environment and the flags.",
     "plugin_dir": "--plugin-dir has no effect here.",
     "session_mirror": "--session-mirror has no effect here: sessions are kept in the user's data folder.",

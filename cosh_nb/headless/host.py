@@ -28,6 +28,7 @@ from cosh_nb.headless.dialects.base import Dialect, Facts, Failure
 from cosh_nb.headless.lend import Approver, ClientEvidence
 from cosh_nb.headless.outgoing import Line
 from cosh_nb.headless.questions import Questions
+from cosh_nb.headless.readiness import servers_settled
 from cosh_nb.loop import INTERRUPTED
 from cosh_tools.contract import ToolCall, ToolResult
 from cosh_tools.trim import trim
@@ -256,6 +257,7 @@ class Host:
             return replace(_nothing_ran(), seconds=time.monotonic() - started), Failure(code, str(error))
         self.put(self.dialect.turn_begins(self.facts(), line))
         self.agent.gate.rules = self.rules
+        await servers_settled(self.agent, self._emit)
         ended = await self.agent.run(text, self._emit, options)
         for call in list(self._declared.values()):
             self._emit(e.ToolFinished(call, ToolResult.error(INTERRUPTED), call.name, "", 0.0, False, "interrupted"))

@@ -10,12 +10,14 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from cosh_nb.errors import UsageError
+from cosh_nb.mcp_client.tool import tool_name
 from cosh_tools.results import ToolResult
 
 if TYPE_CHECKING:
     from cosh_nb.agent import Agent
     from cosh_nb.command_hooks import Hook
     from cosh_nb.headless.protocol import RegistryRequestLine
+    from cosh_nb.mcp_client.connection import Connection
     from cosh_tools.contract import Tool
     from cosh_tools.hosts import SkillHost
 
@@ -29,6 +31,7 @@ class Inventory:
     agent: Agent
     _tools_off: dict[str, Tool[Any]] = field(default_factory=dict)
     _hooks_off: dict[str, Hook] = field(default_factory=dict)
+    _servers_off: set[str] = field(default_factory=set)
 
     def answer(self, asked: RegistryRequestLine) -> Any:
         """The data of the answer. Raises UsageError with what can be asked instead."""
@@ -137,21 +140,34 @@ class Inventory:
     # -- MCP -----------------------------------------------------------------------------------------------------------
 
     def _mcp(self, action: str, params: Mapping[str, Any]) -> Any:
-        servers: dict[str, list[Tool[Any]]] = {}
-        for tool in (*self.agent.registry.tools(), *self._tools_off.values()):
-            if tool.name.startswith("mcp__"):
-                servers.setdefault(tool.name.split("__")[1], []).append(tool)
+        servers = {connection.config.name: connection for connection in self.agent.mcp.connections()}
         if action == "list":
-            return {"servers": [self._server(name, servers[name]) for name in sorted(servers)]}
+            return {"servers": [self._server(servers[name]) for name in sorted(servers)]}
         name = _name(params)
         if name not in servers:
             raise UsageError(f"There is no MCP server {name!r}. They are: {', '.join(sorted(servers)) or 'none'}.")
-        self._switch_tools(servers[name], action)
-        return self._server(name, servers[name])
+        if action in ("enable", "disable"):
+            self._switch_tools(self._tools_of(servers[name]), action)
+            self._servers_off.discard(name)
+            if action == "disable":
+                self._servers_off.add(name)
+        return self._server(servers[name])
 
-    def _server(self, name: str, tools: Sequence[Tool[Any]]) -> dict[str, Any]:
-        enabled = any(tool.name not in self._tools_off for tool in tools)
-        return {"name": name, "enabled": enabled, "tools": sorted(tool.name for tool in tools)}
+    def _server(self, connection: Connection) -> dict[str, Any]:
+        name = connection.config.name
+        return {
+            "name": name,
+            "enabled": name not in self._servers_off,
+            "state": connection.state,
+            "problem": connection.problem,
+            "where": connection.config.where,
+            "tools": [tool.name for tool in self._tools_of(connection)],
+        }
+
+    def _tools_of(self, connection: Connection) -> list[Tool[Any]]:
+        prefix = tool_name(connection.config.name, "")
+        every = (*self.agent.registry.tools(), *self._tools_off.values())
+        return sorted((tool for tool in every if tool.name.startswith(prefix)), key=lambda tool: tool.name)
 
 
 @dataclass

@@ -32,6 +32,8 @@ class Servers:
         self.problems: list[str] = []
         self._configured = Configured()
         self._connections: dict[str, Connection] = {}
+        self._adopted: dict[str, Connection] = {}
+        self._fresh: list[Connection] = []
         self._names: dict[str, tuple[str, ...]] = {}
 
     def configure(self, configured: Configured) -> None:
@@ -42,21 +44,29 @@ class Servers:
             self.problems.append(MISSING)
             self._configured = Configured()
 
+    def adopt(self, connection: Connection) -> None:
+        """Take a server that a front end brought and that no configuration names. It stays until the end."""
+        self._adopted[connection.config.name] = self._connections[connection.config.name] = connection
+        self._fresh.append(connection)
+
     async def start(self) -> None:
         """Start what is new, close what is gone, and wait a little for those that start."""
-        wanted = {config.name: config for config in self._configured.servers}
+        wanted = {config.name: config for config in self._configured.servers if config.name not in self._adopted}
+        wanted |= {name: connection.config for name, connection in self._adopted.items()}
         for name in [name for name, one in self._connections.items() if wanted.get(name) != one.config]:
             await self._drop(name)
-        new = [config for name, config in wanted.items() if name not in self._connections]
-        for config in new:
-            self._connections[config.name] = Connection(config, self.workspace, self._tools_changed)
-        if new:
-            await asyncio.gather(*(self._connections[config.name].settled(FIRST_WAIT) for config in new))
+        for config in [config for name, config in wanted.items() if name not in self._connections]:
+            self._connections[config.name] = Connection(config, self.workspace, self.tools_changed)
+            self._fresh.append(self._connections[config.name])
+        fresh, self._fresh = self._fresh, []
+        if fresh:
+            await asyncio.gather(*(connection.settled(FIRST_WAIT) for connection in fresh))
 
     async def close(self) -> None:
         """Close all."""
         await asyncio.gather(*(connection.close() for connection in self._connections.values()))
         self._connections.clear()
+        self._adopted.clear()
 
     def connections(self) -> Sequence[Connection]:
         """All, by name."""
@@ -123,7 +133,7 @@ class Servers:
             raise ToolError(f"There is no MCP server {server!r}. The servers are: {names}.")
         return [self._connections[server]]
 
-    async def _tools_changed(self, connection: Connection) -> None:
+    async def tools_changed(self, connection: Connection) -> None:
         """Put the server's tools into the registry as they are now."""
         config = connection.config
         for name in self._names.pop(config.name, ()):

@@ -19,6 +19,7 @@ from acp.schema import (
     AllowedOutcome,
     CurrentModeUpdate,
     DeniedOutcome,
+    McpServerStdio,
     RequestPermissionResponse,
     ToolCallProgress,
     ToolCallStart,
@@ -31,6 +32,8 @@ from cosh_nb.session import Session
 from cosh_tools.kinds import PermissionMode
 from support.headless_client import ACP_COMMAND, environment
 from support.modelserver import call, status, text, thinking, turn
+
+PEER = Path(__file__).parent.parent / "support" / "mcp_peer.py"
 
 
 class Person:
@@ -212,7 +215,7 @@ async def test_modes_are_offered_taken_and_told(connected, model_server):
 
 async def test_a_mode_that_a_tool_changed_is_told(tmp_path):
     person = Person()
-    session = AcpSession.open(person, tmp_path, Session.new(tmp_path, persist=False), [])
+    session = AcpSession.open(person, tmp_path, Session.new(tmp_path, persist=False), [], {})
     session.agent.state.permission_mode = PermissionMode.PLAN  # as EnterPlanMode does
 
     session._emit(Waiting("a moment"))
@@ -276,6 +279,18 @@ async def test_the_models_question_becomes_a_choice(connected, model_server):
     await prompt(agent, session.session_id, "deploy")
 
     assert "prod" in json.dumps(model_server.requests[1]["messages"][-1])
+
+
+async def test_the_clients_servers_are_started(connected, model_server):
+    person, agent, _, workspace = connected
+    model_server.script([call("mcp__peer__add", {"a": 2, "b": 40}, id="t1")], "It is 42.")
+    peer = McpServerStdio(name="peer", command=sys.executable, args=[str(PEER)], env=[])
+
+    session = await agent.new_session(cwd=str(workspace), mcp_servers=[peer])
+    await prompt(agent, session.session_id, "add them")
+
+    assert person.states("t1") == ["pending", "in_progress", "completed"]
+    assert "42" in json.dumps(model_server.requests[1]["messages"][-1])
 
 
 async def test_a_todo_list_is_a_plan(connected, model_server):

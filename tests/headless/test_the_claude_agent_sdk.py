@@ -21,7 +21,9 @@ from claude_agent_sdk import (
     ToolResultBlock,
     ToolUseBlock,
     UserMessage,
+    create_sdk_mcp_server,
     query,
+    tool,
 )
 
 from support.headless_client import PROGRAM
@@ -168,6 +170,23 @@ async def test_a_hook_of_the_client_can_only_tighten(options, model_server):
     texts = [b.content for m in messages if isinstance(m, UserMessage) for b in m.content]
     assert any("hands off" in words for words in texts)
     assert made(options) == ["fine"]
+
+
+async def test_a_tool_in_the_clients_own_program_is_called(options, model_server):
+    @tool("add", "Adds two numbers.", {"a": int, "b": int})
+    async def add(given):
+        return {"content": [{"type": "text", "text": str(given["a"] + given["b"])}]}
+
+    model_server.script([call("mcp__calc__add", {"a": 2, "b": 40})], "It is 42.")
+    servers = {"calc": create_sdk_mcp_server("calc", tools=[add])}
+
+    given = options(mcp_servers=servers, allowed_tools=["mcp__calc__add"])
+    messages = await heard(query(prompt=prompts("add them"), options=given))
+
+    assert "mcp__calc__add" in [declared["name"] for declared in model_server.requests[0]["tools"]]
+    [block] = [b for m in messages if isinstance(m, UserMessage) for b in m.content]
+    assert (block.content, bool(block.is_error)) == ("42", False)
+    assert messages[-1].result == "It is 42."
 
 
 async def test_partial_messages_are_the_services_own_events(options, model_server):

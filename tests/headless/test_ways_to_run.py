@@ -5,11 +5,15 @@ from __future__ import annotations
 import json
 import shlex
 import subprocess
+import sys
+from pathlib import Path
 
 import pytest
 
 from support.headless_client import COMMAND, Headless, environment
 from support.modelserver import call
+
+PEER = Path(__file__).parent.parent / "support" / "mcp_peer.py"
 
 
 def run(tmp_path, model, *arguments: str, given: bytes | None = b"", **more) -> subprocess.CompletedProcess[bytes]:
@@ -336,6 +340,30 @@ def test_the_inventory_is_listed_and_switched(tmp_path, model_server):
         cosh.result()
 
     assert "todo" not in [tool["name"] for tool in model_server.requests[0]["tools"]]
+
+
+def test_a_server_given_on_the_command_line_is_there_and_can_be_switched(tmp_path, model_server):
+    peer = {"mcpServers": {"peer": {"command": sys.executable, "args": [str(PEER)]}}}
+    model_server.script([call("mcp__peer__add", {"a": 2, "b": 40})], "It is 42.", "Gone.")
+
+    flags = ("--mcp-config", json.dumps(peer), "--allowed-tools", "mcp__peer")
+    with Headless(tmp_path, model_server.env(), *flags) as cosh:
+        cosh.user("add them")
+        cosh.result()
+        asked = {"type": "registry_request", "request_id": "r", "domain": "mcp"}
+        cosh.send({**asked, "action": "list"})
+        [row] = cosh.until(lambda line: line["type"] == "registry_response")["data"]["servers"]
+        cosh.send({**asked, "action": "disable", "params": {"name": "peer"}})
+        off = cosh.until(lambda line: line["type"] == "registry_response")["data"]
+        cosh.user("and now?")
+        cosh.result()
+
+    assert cosh.of("user")[0]["message"]["content"][0]["content"] == "42"
+    assert (row["name"], row["state"], row["enabled"]) == ("peer", "ready", True)
+    assert "mcp__peer__add" in row["tools"]
+    assert off["enabled"] is False
+    assert "mcp__peer__add" in [tool["name"] for tool in model_server.requests[0]["tools"]]
+    assert "mcp__peer__add" not in [tool["name"] for tool in model_server.requests[2]["tools"]]
 
 
 def test_one_registry_request_and_the_end(tmp_path, model_server):
