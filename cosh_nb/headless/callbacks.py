@@ -11,7 +11,7 @@ import orjson
 
 from cosh_nb.command_hooks import TIMEOUT, CommandHooks, Hook, HookEvent, Said
 from cosh_nb.headless.control import BROUGHT
-from cosh_nb.headless.dialects.claude import HookCallback
+from cosh_nb.headless.dialects.claude_lines import HookCallback
 from cosh_nb.headless.questions import NotAnswered
 
 if TYPE_CHECKING:

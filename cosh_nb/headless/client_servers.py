@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from cosh_nb.headless.dialects.claude import McpMessage
+from cosh_nb.headless.dialects.claude_lines import McpMessage
 from cosh_nb.headless.questions import NotAnswered
 from cosh_nb.mcp_client.config import CALL_SECONDS, ServerConfig
 from cosh_nb.mcp_client.connection import Connection
