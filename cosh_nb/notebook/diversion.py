@@ -33,17 +33,17 @@ def diverted(shell: InteractiveShell, capture: Capture, code: str) -> Iterator[N
     with contextlib.ExitStack() as stack:
         for name in ("stdout", "stderr"):
             stack.enter_context(_stream(name, capture, ours))
-        stack.enter_context(_swapped(shell, "display_pub", _Displays(shell.display_pub, capture, ours)))
-        stack.enter_context(_swapped(shell, "displayhook", displayhook))
-        stack.enter_context(_swapped(shell.display_trap, "hook", displayhook))
-        stack.enter_context(_swapped(sys, "displayhook", displayhook))
-        stack.enter_context(_swapped(shell, "_showtraceback", _Tracebacks(capture)))
-        stack.enter_context(_swapped(shell, "ask_exit", _refuse_exit))
-        stack.enter_context(_swapped(shell, "set_next_input", _refuse_next_input))
+        stack.enter_context(swapped(shell, "display_pub", _Displays(shell.display_pub, capture, ours)))
+        stack.enter_context(swapped(shell, "displayhook", displayhook))
+        stack.enter_context(swapped(shell.display_trap, "hook", displayhook))
+        stack.enter_context(swapped(sys, "displayhook", displayhook))
+        stack.enter_context(swapped(shell, "_showtraceback", _Tracebacks(capture)))
+        stack.enter_context(swapped(shell, "ask_exit", _refuse_exit))
+        stack.enter_context(swapped(shell, "set_next_input", _refuse_next_input))
         if (payloads := getattr(shell, "payload_manager", None)) is not None:
-            stack.enter_context(_swapped(payloads, "write_payload", _Payloads(capture)))
-        stack.enter_context(_swapped(builtins, "input", _refuse_input))
-        stack.enter_context(_swapped(getpass, "getpass", _refuse_input))
+            stack.enter_context(swapped(payloads, "write_payload", _Payloads(capture)))
+        stack.enter_context(swapped(builtins, "input", _refuse_input))
+        stack.enter_context(swapped(getpass, "getpass", _refuse_input))
         yield
 
 
@@ -69,7 +69,7 @@ def _our_threads() -> Callable[[], bool]:
 
 
 @contextlib.contextmanager
-def _swapped(owner: Any, name: str, value: Any) -> Iterator[None]:
+def swapped(owner: Any, name: str, value: Any) -> Iterator[None]:
     """`owner.name` is `value` in this block; what was set on the object itself, or on its class, comes back."""
     missing = object()
     own = vars(owner).get(name, missing) if hasattr(owner, "__dict__") else getattr(owner, name)
@@ -104,7 +104,7 @@ def _stream(name: StreamName, capture: Capture, ours: Callable[[], bool]) -> Ite
 
     with contextlib.suppress(Exception):
         stream.flush()
-    with _swapped(stream, "write", write):
+    with swapped(stream, "write", write):
         try:
             yield
         finally:

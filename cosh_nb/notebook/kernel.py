@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from cosh_nb.notebook.awaiting import SecondLoop, run_plain
 from cosh_nb.notebook.capture import Capture
-from cosh_nb.notebook.diversion import diverted
+from cosh_nb.notebook.diversion import diverted, swapped
 from cosh_nb.notebook.sketch import sketch_all
 from cosh_tools.hosts import CodeOutcome
 from cosh_tools.results import ToolError
@@ -25,6 +25,9 @@ if TYPE_CHECKING:
 
 _LOOK = 0.125
 """Seconds between two looks at what a running call printed."""
+
+_ENDS_WITHIN = 3.0
+"""Seconds that interrupted code gets to show its traceback."""
 
 Status = Literal["ok", "error", "timeout", "interrupted"]
 
@@ -39,6 +42,8 @@ class _Run:
     ended: bool = False
     why: Literal["timeout", "interrupted"] | None = None
     """Why somebody asked it to end."""
+    ending: float | None = None
+    """Since when its traceback or its figures are drawn: another interrupt would only spoil them."""
 
 
 class LiveKernel:
@@ -126,7 +131,8 @@ class LiveKernel:
         """Interrupt the code, again and again; whether it ended in time."""
         end = time.monotonic() + seconds
         while time.monotonic() < end:
-            self._mailbox.interrupts.strike(run)
+            if run.ending is None or time.monotonic() - run.ending > _ENDS_WITHIN:
+                self._mailbox.interrupts.strike(run)
             # Shielded: being cancelled ourselves must not cancel the future that says when it ended.
             await asyncio.wait({asyncio.ensure_future(_settled(future))}, timeout=min(0.4, seconds))
             if future.done():
@@ -143,10 +149,10 @@ class LiveKernel:
         stops = self._mailbox.interrupts.count
         failed: BaseException | None = None
         try:
-            with diverted(self._shell, run.capture, run.code):
+            with diverted(self._shell, run.capture, run.code), swapped(self._shell, "showtraceback", self._show(run)):
                 run.started = time.monotonic()
                 try:
-                    failed = self._mailbox.interrupts.run(self._execute, run.code, name=run)
+                    failed = self._mailbox.interrupts.run(self._execute, run, name=run)
                 except KeyboardInterrupt as stopped:
                     failed = stopped
         finally:
@@ -160,9 +166,20 @@ class LiveKernel:
         took = time.monotonic() - run.started
         return _outcome(run, status, f"Stopped after {took:.3g} s." if status == "timeout" else "")
 
-    def _execute(self, code: str) -> BaseException | None:
+    def _show(self, run: _Run) -> Callable[..., None]:
+        """`showtraceback`, noting that the code itself is over."""
+        real: Any = self._shell.showtraceback
+
+        def show(*args: Any, **kwargs: Any) -> None:
+            run.ending = time.monotonic()
+            real(*args, **kwargs)
+
+        return show
+
+    def _execute(self, run: _Run) -> BaseException | None:
         """What `run_cell` does, but for its copy of all output in the history, which has no bound."""
         shell: Any = self._shell
+        code = run.code
         trouble = None
         try:
             cell = shell.transform_cell(code)
@@ -179,6 +196,7 @@ class LiveKernel:
             shell.showtraceback()
             return error
         finally:
+            run.ending = time.monotonic()
             shell.events.trigger("post_execute")  # matplotlib shows its figures here
             if result is not None:
                 shell.events.trigger("post_run_cell", result)
