@@ -173,7 +173,8 @@ async def test_a_key_is_not_attached_without_a_person(tmp_path):
 
 @pytest.mark.parametrize(
     ("arguments", "seconds"),
-    [({"ms": 1500}, 1.5), ({"duration": 2}, 2), ({"duration": 2.5}, 2.5), ({"seconds": "3"}, 3), ({"duration_ms": 10}, 0.01),
+    [({"ms": 1500}, 1.5), ({"duration": 2}, 2), ({"duration": 2.5}, 2.5), ({"seconds": "3"}, 3),
+     ({"duration_ms": 10}, 0.01),
      ({"duration": 9_999}, 300), ({"ms": 10**9}, 300), ({"ms": 0}, 0)],
 )  # fmt: skip
 async def test_sleep_takes_both_units_and_at_most_five_minutes(tmp_path, arguments, seconds):
