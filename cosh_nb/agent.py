@@ -18,7 +18,8 @@ from cosh_nb.agent_types import agent_types
 from cosh_nb.agents import Home, SubAgents
 from cosh_nb.catalogue import DeclaredTools
 from cosh_nb.command_hooks import CommandHooks, Hook, configured
-from cosh_nb.cost import Costs
+from cosh_nb.compact import KEPT, compact, is_full
+from cosh_nb.cost import Costs, context_window
 from cosh_nb.errors import AuthError, CoshError
 from cosh_nb.events import ApprovalAnswered, ApprovalAsked, Event, Notice, TurnEnded, Usage
 from cosh_nb.loop import Emit, Turn, run_turn
@@ -120,6 +121,7 @@ class Agent:
         self._fires: Fire | None = None
         self._firing: asyncio.Task[None] | None = None
         self._to_say: list[str] = []
+        self._last_usage = Usage()
         self.max_turns = max_turns
         self.hooks = CommandHooks(
             hooks or (),
@@ -231,8 +233,11 @@ class Agent:
             price=self.costs.count,
             pending=self._pending,
             hooks=self.hooks,
+            shorten=lambda usage, overflow: self._shorten(provider, usage, overflow, emit),
+            last=self._last_usage,
             max_turns=options.max_turns or self.max_turns,
         )
+        self.front.snapshots.begin(self.session.turns + 1, text)
         self._running = asyncio.create_task(run_turn(turn, user(text, options.media), self.session.turns + 1))
         try:
             ended = await asyncio.shield(self._running)
@@ -240,13 +245,56 @@ class Agent:
             self._running.cancel()
             ended = await self._running
         finally:
+            await self.front.snapshots.end()
             if options.provider or options.model or options.replay:
                 await provider.close()
         self.session.store("read_state", self._read_state.known)
+        self._last_usage = turn.last
         if isinstance(turn.failure, AuthError) and provider is self.provider:
             self.provider = None  # the next turn looks for a key again
         self.session.end_turn(ended)
         return ended
+
+    async def compact(self, more: str = "", emit: Emit = lambda _event: None, kept: int = KEPT) -> bool:
+        """Summarise the beginning of the conversation now; whether it was long enough. Raises CoshError."""
+        if self.provider is None:
+            self.provider = await self._build(None, None)
+        return await self._compact(self.provider, "manual", more, emit, kept)
+
+    async def _shorten(self, provider: Provider, usage: Usage, overflow: bool, emit: Emit) -> bool:
+        """Compact where the window is nearly full, or where a request did not fit. A failure costs no turn."""
+        if not overflow and not is_full(usage, context_window(provider.model), self._max_tokens):
+            return False
+        try:
+            return await self._compact(provider, "auto", "", emit, 4 if overflow else KEPT)
+        except CoshError as error:
+            emit(Notice("warning", f"The conversation is nearly too long for the model. {error}"))
+            return False
+
+    async def _compact(self, provider: Provider, trigger: str, more: str, emit: Emit, kept: int) -> bool:
+        await self.hooks.fire("PreCompact", {"trigger": trigger, "custom_instructions": more})
+        made = await compact(provider, self.session.messages, self.session.state, more=more, kept=kept)
+        if made is None:
+            return False
+        self.session.shorten(made)
+        self._last_usage = Usage()
+        emit(Notice("info", f"The first {made.dropped} messages were summarised, so that the conversation can go on."))
+        return True
+
+    def window(self) -> str:
+        """How full the model's window is, in words."""
+        used = self._last_usage.total
+        whole = context_window(self.provider.model) if self.provider is not None else None
+        size = (
+            f"of {whole:,} tokens ({used / whole:.0%})"
+            if whole
+            else "tokens; the size of the model's window is not known"
+        )
+        return f"{len(self.session.messages)} messages. The last request used {used:,} {size}."
+
+    @property
+    def _max_tokens(self) -> int:
+        return int(self.settings.values.get("max_tokens") or 32_000)
 
     def request(self, messages: Sequence[Message]) -> Request:
         """The next request for these messages."""
@@ -263,7 +311,7 @@ class Agent:
                 extra=self._beside(),
             ),
             tools=self.catalogue.definitions(),
-            max_tokens=int(self.settings.values.get("max_tokens") or 32_000),
+            max_tokens=self._max_tokens,
         )
 
     def _beside(self) -> str:

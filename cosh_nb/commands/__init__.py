@@ -76,9 +76,9 @@ class Command:
 def table() -> Mapping[str, Command]:
     """All commands, by name."""
     # The agent is loaded with the first command.
-    from cosh_nb.commands import exporting, extending, info, lab, model, policy, sessions
+    from cosh_nb.commands import exporting, extending, info, lab, model, policy, sessions, undo
 
-    parts = (exporting, extending, info, lab, model, policy, sessions)
+    parts = (exporting, extending, info, lab, model, policy, sessions, undo)
     every = [command for part in parts for command in part.COMMANDS]
     return {command.name: command for command in sorted(every, key=lambda command: command.name)}
 

@@ -101,7 +101,10 @@ class Runner:
             async with self.locks.hold(ready.touches):
                 _same_places(ready.touches, ready.tool.touches(ready.input, ctx))
                 await ctx.snapshots.before(ready.touches, ctx)
-                result = await ready.tool.execute(ready.input, ctx)
+                try:
+                    result = await ready.tool.execute(ready.input, ctx)
+                finally:
+                    await ctx.snapshots.after(ready.touches, ctx)
         except PermissionDenied as error:
             result = ToolResult.error(f"Permission denied: {error}")
         except ToolError as error:
