@@ -10,12 +10,12 @@ from __future__ import annotations
 import asyncio
 import time
 import traceback
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Protocol
 
 from cosh_nb import events as e
-from cosh_nb.errors import CoshError
+from cosh_nb.errors import ContextOverflow, CoshError
 from cosh_nb.guards import Malformed, Repeats
 from cosh_nb.hooks import NoTurnHooks, TurnHooks
 from cosh_nb.messages import Message, result_block, text_block, user
@@ -64,8 +64,12 @@ class Turn:
     pending: Callable[[], Sequence[str]] = tuple
     """Texts that arrived meanwhile (a person who typed on, other agents) and join the next request."""
     hooks: TurnHooks = field(default_factory=NoTurnHooks)
+    shorten: Callable[[e.Usage, bool], Awaitable[bool]] | None = None
+    """Told of the last answer's usage and whether a request just did not fit; True where the history got shorter."""
     max_turns: int = 50
     usage: e.Usage = field(default_factory=e.Usage)
+    last: e.Usage = field(default_factory=e.Usage)
+    """Of the last answer alone: how full the window is."""
     cost: float | None = 0.0
     rounds: int = 0
     text: str = ""
@@ -115,7 +119,7 @@ async def _converse(turn: Turn, prompt: Message) -> e.TurnEnd:
     continued = 0
     while turn.rounds < turn.max_turns:
         turn.rounds += 1
-        answer = await _ask_model(turn)
+        answer = await _ask_fitting(turn)
         if answer.calls:
             continued = 0
             results, ends = await _run_calls(turn, answer.calls)
@@ -173,6 +177,18 @@ class _Answer:
         return Message("assistant", tuple(blocks)) if blocks else None
 
 
+async def _ask_fitting(turn: Turn) -> _Answer:
+    """The answer, with a history that fits: shortened before the window is full, or once where it was after all."""
+    if turn.shorten is not None:
+        await turn.shorten(turn.last, False)
+    try:
+        return await _ask_model(turn)
+    except ContextOverflow:
+        if turn.shorten is None or not await turn.shorten(turn.last, True):
+            raise
+        return await _ask_model(turn)
+
+
 async def _ask_model(turn: Turn) -> _Answer:
     answer = _Answer()
     try:
@@ -213,6 +229,7 @@ async def _receive(turn: Turn, answer: _Answer) -> None:
         if close is not None:
             await close()
         turn.usage += usage
+        turn.last = usage if usage.total else turn.last
         price = turn.price(model, usage)
         turn.cost = None if price is None or turn.cost is None else turn.cost + price
     turn.emit(e.MessageDone(tuple(answer.blocks), answer.stop_reason, usage))

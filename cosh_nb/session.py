@@ -13,7 +13,7 @@ import uuid
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, TYPE_CHECKING, Any
 
 import orjson
 
@@ -22,6 +22,9 @@ from cosh_nb.events import TurnEnded, Usage
 from cosh_nb.messages import Message, result_block
 from cosh_nb.paths import data_folder
 from cosh_tools.results import ToolResult
+
+if TYPE_CHECKING:
+    from cosh_nb.compact import Compacted
 
 LOST = "The result of this call was lost: the session ended before it was written."
 
@@ -94,6 +97,12 @@ class Session:
         """Append a message, in memory first, then on disk."""
         self.messages.append(message)
         self._write({"type": "message", "role": message.role, "content": message.content, "time": time.time()})
+
+    def shorten(self, compacted: Compacted) -> None:
+        """Go on with a shorter history. The file keeps the whole one and notes where it was cut."""
+        self.messages[:] = compacted.messages
+        first = compacted.messages[0].content
+        self._write({"type": "compacted", "dropped": compacted.dropped, "first": first, "time": time.time()})
 
     def end_turn(self, ended: TurnEnded) -> None:
         """Note what a turn cost and how it ended."""
@@ -174,6 +183,11 @@ class Session:
         match line:
             case {"type": "message", "role": "user" | "assistant" as role, "content": list(content)}:
                 self.messages.append(Message(role, tuple(content)))
+            case {"type": "compacted", "dropped": int(dropped), "first": list(first)}:
+                kept = self.messages[dropped:]
+                if kept and kept[0].role == "user":
+                    kept = kept[1:]  # its words are part of `first`
+                self.messages = [Message("user", tuple(first)), *kept]
             case {"type": "turn", "usage": dict(usage)}:
                 self.turns += 1
                 known = {key: value for key, value in usage.items() if key in Usage.__dataclass_fields__}

@@ -54,6 +54,21 @@ async def new(desk: Desk, arguments: str) -> str:
     return f"A new session.{kept}"
 
 
+async def compact(desk: Desk, arguments: str) -> str:
+    """Summarise the beginning of the conversation."""
+    agent = desk.agent
+    before = len(agent.session.messages)
+    if not await agent.compact(arguments.strip()):
+        return "The conversation is still short; there is nothing to summarise."
+    return f"{before} messages became {len(agent.session.messages)}. The stored session keeps them all."
+
+
+async def context(desk: Desk, arguments: str) -> str:
+    """How full the model's window is."""
+    del arguments
+    return desk.agent.window()
+
+
 def _latest(desk: Desk) -> str:
     for info in sessions(desk.workspace):
         if info.id != desk.agent.session.id and info.turns:
@@ -69,5 +84,9 @@ COMMANDS = (
     Command("sessions", "Lists the stored conversations of this folder.", list_sessions),
     Command("resume", "Goes on with a stored conversation, the last one if none is named.", resume, "[session]"),
     Command("fork", "Goes on with a copy of this or a stored conversation.", fork, "[session]"),
+    Command(
+        "compact", "Summarises the beginning of the conversation, keeping what you name.", compact, "[what to keep]"
+    ),
+    Command("context", "Shows how full the model's window is.", context),
     Command("new", "Begins a new conversation; the old one is kept.", new),
 )
