@@ -460,9 +460,14 @@ class Agent:
         return runner_for(provider, self.runner, replay_tools=options.replay_tools)
 
     async def _build(self, provider: str | None, model: str | None) -> Provider:
-        from cosh_nb.providers import choose  # the wire is loaded with the first prompt
+        from cosh_nb.providers import choose, others  # the wire is loaded with the first prompt
 
-        choice = await choose.choose(self.settings.environment(), self.settings.values, provider, model, self._consent)
+        env, values = self.settings.environment(), self.settings.values
+        named = provider or env.get("COSH_PROVIDER") or values.get("provider")
+        if named and (made := others.make(str(named), model or env.get("COSH_MODEL"), env)) is not None:
+            self.choice = choose.Choice(str(named), made.model, "another package offers it under that name")
+            return made
+        choice = await choose.choose(env, values, provider, model, self._consent)
         self.choice = choice
         made = choose.build(choice)
         if choice.runs_here:

@@ -6,7 +6,9 @@ import contextlib
 import hashlib
 import os
 import time
+from collections.abc import Mapping
 from concurrent.futures import Future
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
@@ -63,6 +65,7 @@ class NotebookDesk:
         self.shell = shell
         self.ledger = ledger
         self._last_turn = time.time()
+        self._last_place: Place | None = None
         self.workspace = Path.cwd()
         self.mailbox = Mailbox(getattr(shell, "kernel", None))
         self.thread = AgentThread()
@@ -120,6 +123,7 @@ class NotebookDesk:
         more, media, problems = attach(attached(text, self.agent.ctx.resolve_path))
         background = bool(typed.options.get("background"))
         place = Place.here(self.shell, background=background)
+        self._last_place = place
         view = TurnView(hint="Stop: %cosh /stop" if background else "Stop: ■ or I I")
         self.notebooks.in_cell(place.client)
         live = LiveDisplay(view, place) if place.kernel is not None else TerminalDisplay()
@@ -149,6 +153,21 @@ class NotebookDesk:
             live.close()
         if ended.reason == "error":
             raise Failed(ended.error)
+
+    async def _scheduled(self, job: Mapping[str, Any]) -> None:
+        """Agent's thread: take up a scheduled prompt, shown below what the last turn showed."""
+        assert self._last_place is not None  # noqa: S101 (the schedule begins with the first turn)
+        live = LiveDisplay(TurnView(hint="Stop: %cosh /stop"), replace(self._last_place, background=True))
+
+        def emit(event: Event) -> None:
+            live.feed(event)
+            if isinstance(event, TurnStarted):
+                live.feed(Notice("info", f"Scheduled ({job['human']}): {job['prompt']}"))
+
+        try:
+            await self.agent.run(str(job["prompt"]), emit, TurnOptions(away=True))
+        finally:
+            live.close()
 
     # -- commands.Desk --------------------------------------------------------------------------------------------
 
@@ -241,6 +260,9 @@ class NotebookDesk:
         )
         agent = Agent(self.workspace, settings, front, mode=settings.mode(PermissionMode.DEFAULT))
         own_tools.join(agent.registry)
+        agent.problems += agent.registry.add_entry_points()
+        if getattr(self.shell, "kernel", None) is not None:  # a terminal has no place for it
+            agent.fires_to(self._scheduled)
         return agent
 
     def _options(self, typed: Typed, *, by_agent: bool) -> tuple[dict[str, Any], list[Notice]]:
