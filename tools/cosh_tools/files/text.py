@@ -108,10 +108,12 @@ def _utf8(data: bytes, whole: bool) -> TextStyle:
     good = sum(1 for char in lossy if char > "\x7f" and char != "\ufffd")
     if good > 2 * lossy.count("\ufffd"):
         return TextStyle(damaged=True)
-    return TextStyle(_legacy(sample, data, whole))
+    return TextStyle(legacy_encoding(data, whole=whole))
 
 
-def _legacy(sample: bytes, data: bytes, whole: bool) -> str:
+def legacy_encoding(data: bytes, *, whole: bool = True) -> str:
+    """The encoding that fits bytes which are not UTF-8. Raises NotText."""
+    sample = data[:_SAMPLE]
     from charset_normalizer import from_bytes  # loads slowly; most files are UTF-8
 
     if _western(sample) and _decodes(data, "cp1252", whole):

@@ -58,7 +58,7 @@ class WebAddress:
 
 def parse(text: str) -> WebAddress:
     """The address that a text says. Raises ToolError with what is wrong."""
-    text = text.strip()
+    text = text.strip().replace(" ", "%20")
     if len(text) > _MOST:
         raise ToolError(f"The address is {len(text)} characters long; at most {_MOST} are sent.")
     if "://" not in text and re.match(r"[\w.-]+\.[a-z]{2,}(?:[/:?#]|$)", text, re.IGNORECASE):
@@ -73,7 +73,7 @@ def parse(text: str) -> WebAddress:
     if "@" in parts.netloc:
         raise ToolError("An address with a user name or password in it is not fetched. Leave that part out.")
     if _ODD.search(text):
-        raise ToolError(f"{text!r} holds characters that no web address has. Encode them (%20 for a space).")
+        raise ToolError(f"{text!r} holds characters that no web address has. Leave them out or encode them.")
     path = quote(parts.path or "/", safe="/%:@!$&'()*+,;=~-._")
     if parts.query:
         path += "?" + quote(parts.query, safe="/?%:@!$&'()*+,;=~-._[]{}|^`")

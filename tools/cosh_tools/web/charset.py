@@ -5,6 +5,8 @@ from __future__ import annotations
 import codecs
 import re
 
+from cosh_tools.files.text import NotText, legacy_encoding
+
 _META = re.compile(rb"<meta[^>]{0,200}?charset\s*=\s*[\"']?\s*([\w.:-]+)", re.IGNORECASE)
 _XML = re.compile(rb"<\?xml[^>]{0,100}?encoding\s*=\s*[\"']([\w.:-]+)", re.IGNORECASE)
 _HEADER = re.compile(r"charset\s*=\s*[\"']?\s*([\w.:-]+)", re.IGNORECASE)
@@ -51,7 +53,7 @@ def _is_utf8(body: bytes) -> bool:
 
 
 def _guessed(body: bytes) -> str:
-    from charset_normalizer import from_bytes
-
-    best = from_bytes(body[:65536]).best()
-    return body.decode(best.encoding if best is not None else "cp1252", "replace")
+    try:
+        return body.decode(legacy_encoding(body, whole=False), "replace")
+    except NotText:
+        return body.decode("utf-8", "replace")

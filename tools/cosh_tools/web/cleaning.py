@@ -77,7 +77,8 @@ class _Cleaner(HTMLParser):
 
     def handle_starttag(self, tag: str, attrs: Attributes) -> None:
         if self._skipped:
-            if self._skipped != [tag] or tag not in _CLOSES:
+            same = self._skipped == [tag] and tag in _CLOSES
+            if not same and not (self._skipped == ["p"] and tag in _ENDS_PARAGRAPH):
                 if tag not in _VOID:
                     self._skipped.append(tag)
                 return

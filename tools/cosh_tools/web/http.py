@@ -116,6 +116,8 @@ async def _one(here: WebAddress, check: Check, limits: Limits, progress: _Progre
                 tried = error
             except httpx.HTTPError as error:
                 raise ToolError(f"Failed to fetch {here.url}: {_what(error)}.") from None
+            except httpx.InvalidURL as error:
+                raise ToolError(f"{here.url} redirects to an address that is none: {error}.") from None
     raise ToolError(f"Failed to fetch {here.url}: {_what(tried)}.")
 
 
