@@ -13,7 +13,7 @@ import signal
 import time
 import traceback
 from collections import deque
-from collections.abc import Awaitable, Callable, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, assert_never
@@ -94,6 +94,8 @@ class Host:
         self._failed = False
         self._declared: dict[str, ToolCall] = {}
         approver.client.on_mode = self._control.set_mode
+        if flags.prompt is None:  # one request ends before anything could come due
+            agent.fires_to(self.scheduled)
         approver.client.trim = lambda result, call: trim(result, agent.ctx.toolset, call, agent.ctx.spill)
 
     # -- what comes in -------------------------------------------------------------------------------------------
@@ -140,6 +142,21 @@ class Host:
         """Do it when what was asked before is done, or say that the end came first."""
         self._queue.append(_Change(do, dropped))
         self._news.set()
+
+    async def scheduled(self, job: Mapping[str, Any]) -> None:
+        """Take up a scheduled prompt when all that was asked before is done; it gets its result like any other."""
+        done: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        line = p.UserLine(type="user", message=p.UserContent(content=f"[Scheduled: {job['human']}] {job['prompt']}"))
+
+        async def take() -> None:
+            self._end_request(*await self._turn_of(_Request(line)))
+            done.set_result(None)
+
+        def dropped() -> None:
+            done.cancel()
+
+        self.between_turns(take, dropped)
+        await done
 
     def _last(self) -> None:
         self._over = True

@@ -234,7 +234,7 @@ async def test_terminal_drawing_becomes_plain_text(desk):
 async def test_output_comes_live_and_bounded(desk):
     await desk("Bash", command="echo one; sleep 0.4; echo two; seq 1 20000")
     assert desk.live[0] == "one\n"
-    assert "two" in "".join(desk.live)
+    assert desk.live[-1].endswith("20000\n")
     assert max(map(len, desk.live)) <= 4_000
 
 
