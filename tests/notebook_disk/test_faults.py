@@ -67,6 +67,7 @@ def left(folder: Path) -> list[str]:
 async def test_what_is_no_notebook_is_refused_and_left_as_it_is(tmp_path: Path, data: bytes, says: str):
     desk = Desk.at(tmp_path)
     path = desk.put("a.ipynb", data)
+    os.utime(path, (1, 1))
 
     result = await desk.edit("a.ipynb", edit_mode="insert", new_source="x")
 
@@ -280,6 +281,22 @@ def test_two_processes_that_edit_one_file_lose_nothing(tmp_path: Path):
     cells = json.loads(path.read_bytes())["cells"]
     assert [cells[2]["source"], cells[3]["source"]] == [["target_cell = 59"], ["after-it = 59"]]
     assert left(tmp_path) == ["a.ipynb"]
+
+
+def test_a_file_that_a_server_is_just_saving_is_read_when_it_is_whole(tmp_path: Path):
+    path = tmp_path / "a.ipynb"
+    path.write_bytes(b"")
+
+    def work() -> None:
+        time.sleep(0.1)
+        path.write_bytes(OLD)
+
+    pid = child(work)
+    report = edit_file(path, [CellEdit("insert", source="x")], {}, {})[0]
+    os.waitpid(pid, 0)
+
+    assert report.status == "landed"
+    assert len(json.loads(path.read_bytes())["cells"]) == 6
 
 
 def test_mode_and_link_of_a_file_are_kept(tmp_path: Path):

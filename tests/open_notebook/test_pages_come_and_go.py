@@ -84,9 +84,8 @@ def test_a_rename_a_save_and_a_second_notebook_in_the_same_page(lab, opens):
     assert "o = 2" in seen
     assert "after.ipynb is open" in two
     assert [cell.source for cell in lab.saved("other.ipynb").cells] == ["o = 1"]
-    page.js("window.jupyterapp.commands.execute('docmanager:save-all');")
-    page.wait_for(lambda: len(lab.saved("other.ipynb").cells) == 2, 10, "the other notebook was not saved")
-    page.save()
+    page.js("for (const open of window.jupyterapp.shell.widgets('main')) await open.context?.save();")
+    assert len(lab.saved("other.ipynb").cells) == 2
     assert [cell.source for cell in lab.saved("after.ipynb").cells][-1] == "mine = 1"
     assert page.js("return document.querySelectorAll('.jp-Dialog').length;") == 0
 

@@ -13,7 +13,8 @@ MORE = "%%cosh\nmore"
 
 def last_result(request):
     """The text of the newest tool result."""
-    content = request["messages"][-1]["content"][-1]["content"]
+    blocks = [block for message in request["messages"] for block in message["content"] if isinstance(block, dict)]
+    content = [block for block in blocks if block["type"] == "tool_result"][-1]["content"]
     return content if isinstance(content, str) else "\n".join(block.get("text", "") for block in content)
 
 

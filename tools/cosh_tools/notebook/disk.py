@@ -33,6 +33,8 @@ if TYPE_CHECKING:
 
 _TRIES = 20
 _PATIENCE = 2.0
+_LOOKS, _FRESH = 4, 0.4
+"""A file that was written less than so many seconds ago and does not parse is looked at so often."""
 
 
 class ChangedMeanwhile(Exception):
@@ -119,19 +121,15 @@ def apply(
 def load(path: Path, name: str = "") -> tuple[NotebookText, tuple[int, int, int]]:
     """The file and the stamp by which a later change is known."""
     name = name or path.name
-    try:
-        with path.open("rb") as file:
-            data = file.read()
-            stamp = _stamp(os.fstat(file.fileno()))
-    except FileNotFoundError:
-        raise ToolError(f"There is no file {path}. Check the path with Glob.") from None
-    except IsADirectoryError:
-        raise ToolError(f"{path} is a folder, not a notebook. Name the .ipynb file in it.") from None
-    except OSError as error:
-        raise ToolError(f"{name} cannot be read: {error.strerror}.") from None
-    if not data[:4096].strip() and not data.strip():
-        raise NotANotebook(f"{name} is an empty file, not a notebook. Write a notebook with a list of cells first.")
-    return scan(data, name), stamp
+    for _ in range(_LOOKS):
+        try:
+            return _load(path, name)
+        except NotANotebook:
+            # A server that saves empties the file first; half of one is not the notebook.
+            if time.time() - path.stat().st_mtime > _FRESH:
+                raise
+            time.sleep(_FRESH / _LOOKS)
+    return _load(path, name)
 
 
 def write(real: Path, parts: Sequence[bytes | memoryview], stamp: tuple[int, int, int]) -> None:
@@ -200,6 +198,22 @@ def spell(seconds: float) -> str:
     if seconds < 6000:
         return f"{seconds / 60:.0f} min"
     return f"{seconds / 3600:.0f} h" if seconds < 48 * 3600 else f"{seconds / 86400:.0f} days"
+
+
+def _load(path: Path, name: str) -> tuple[NotebookText, tuple[int, int, int]]:
+    try:
+        with path.open("rb") as file:
+            data = file.read()
+            stamp = _stamp(os.fstat(file.fileno()))
+    except FileNotFoundError:
+        raise ToolError(f"There is no file {path}. Check the path with Glob.") from None
+    except IsADirectoryError:
+        raise ToolError(f"{path} is a folder, not a notebook. Name the .ipynb file in it.") from None
+    except OSError as error:
+        raise ToolError(f"{name} cannot be read: {error.strerror}.") from None
+    if not data[:4096].strip() and not data.strip():
+        raise NotANotebook(f"{name} is an empty file, not a notebook. Write a notebook with a list of cells first.")
+    return scan(data, name), stamp
 
 
 def _step(
