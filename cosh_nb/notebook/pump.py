@@ -88,7 +88,7 @@ class Pump:
         if self._control is None:
             self._control = control
         if control != self._control:
-            self._control, self._say_busy = control, [now + 0.1, now + 0.5]
+            self._control, self._say_busy = control, [now + 0.1, now + 0.5, now + 2]
         if self._say_busy and now > self._say_busy[0]:
             self._say_busy.pop(0)
             self._kernel._publish_status("busy", "shell", parent=self._kernel.get_parent("shell"))

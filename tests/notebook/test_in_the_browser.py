@@ -54,7 +54,7 @@ def test_the_main_job_in_one_cell(opened, lab, model_server, app, kernel):
 
     page.run_all(wait=False)
     page.wait_button("Run once")
-    assert page.status() == "busy"
+    page.wait_for(lambda: page.status() == "busy", 5, "the kernel was not shown as busy")
     assert page.cell(2).outputs == ()
     page.click("Run once")
     page.wait_done()
