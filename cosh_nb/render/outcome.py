@@ -24,12 +24,13 @@ TEXT_LINES = 6
 
 _IMAGES = {"image/png": b"\x89PNG", "image/jpeg": b"\xff\xd8", "image/gif": b"GIF8"}
 _EXIT = re.compile(r"\n?\((?:no output, )?exit code 0\)\Z")
+_FIGURE = re.compile(r"<Figure size \d+x\d+ with \d+ Axes>\n?")
 _FIELD = {"Bash": ("command", "bash"), "PowerShell": ("command", "powershell"), "Python": ("code", "python")}
 _QUIET = frozenset({"Edit", "Write", "NotebookEdit"})
 
 
 def body(tool: str, given: Mapping[str, Any], result: ToolResult, target: str) -> Rendered:
-    """The inside of the row."""
+    """The inside of the row: input, change, output."""
     name = canonical(tool)
     diff = str(result.metadata.get("diff") or "")
     blocks = [_input(name, given, target, has_diff=bool(diff))]
@@ -37,9 +38,15 @@ def body(tool: str, given: Mapping[str, Any], result: ToolResult, target: str) -
         blocks.append(Rendered(change.to_html(diff, f"Change to {target}"), change.to_text(diff, 40)))
     if result.is_error or name not in _QUIET:
         blocks.append(_output(result))
-    blocks += [_image(media, left) for media, left in _with_room(_pictures(result))]
     html = "".join(block.html for block in blocks)
     return Rendered(html, "\n".join(block.text for block in blocks if block.text))
+
+
+def pictures(result: ToolResult) -> Rendered:
+    """The images of a result, which stand below its row whether it is opened or not."""
+    shown = [_image(media, room) for media, room in _with_room(_pictures(result))]
+    html = "".join(picture.html for picture in shown)
+    return Rendered(f'<div class="pic">{html}</div>' if html else "", "\n".join(picture.text for picture in shown))
 
 
 def summary(result: ToolResult) -> str:
@@ -93,6 +100,8 @@ def _output(result: ToolResult) -> Rendered:
     shown = result.metadata.get("display")
     text = (shown if isinstance(shown, str) else result.content).strip("\n")
     text = text[:-60] + _EXIT.sub("", text[-60:])
+    if result.media:
+        text = _FIGURE.sub("", text[:4_000]) + text[4_000:]  # the figure itself is shown
     if not text.strip():
         return Rendered("", "")
     return Rendered(f'<pre class="out" tabindex="0">{ansi.to_html(text)}</pre>', few_lines(ansi.strip(text)))

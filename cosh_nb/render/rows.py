@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from cosh_nb.render.markup import Rendered, esc, plain, pre, shorten
+from cosh_nb.render.markup import NOTHING, Rendered, esc, plain, pre, shorten
 
 State = Literal["run", "wait", "ok", "bad", "not", "info", "fold", "think", "plan", "warn"]
 _GLYPHS: dict[State, tuple[str, str, str]] = {
@@ -35,12 +35,15 @@ class Row:
     body: str = ""
     body_text: str = ""
     open: bool = False
+    below: Rendered = NOTHING
+    """What stands under the row, opened or not."""
     keep_result: bool = False
     """Keep the result beside the verb on a narrow page, where a good row drops it."""
 
     def rendered(self) -> Rendered:
         """The row as HTML and text."""
-        return Rendered(self._html(), self._text())
+        text = self._text()
+        return Rendered(self._html() + self.below.html, f"{text}\n    {self.below.text}" if self.below.text else text)
 
     def _html(self) -> str:
         glyph, kind, spoken = _GLYPHS[self.state]

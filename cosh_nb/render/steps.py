@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
 from cosh_nb.render import ansi, cards, markup, outcome
-from cosh_nb.render.markup import Rendered, shorten
+from cosh_nb.render.markup import Rendered, esc, shorten
 from cosh_nb.render.parts import Part, Thought
 from cosh_nb.render.rows import Row
 from cosh_nb.render.words import is_code, object_of, verb_of
@@ -104,9 +104,11 @@ class Step(Part):
             nested = self.child.nested()
             inside = Rendered(nested.html + inside.html, nested.text + ("\n" if nested.text else "") + inside.text)
         said = outcome.summary(self.result)
-        if self.decided.startswith("you"):
-            said = ", ".join(part for part in (said, self.decided, self.answered_at) if part)
-        opened = (self.fresh and bool(self.result.metadata.get("diff"))) or outcome.has_images(self.result)
+        decided = ", ".join(filter(None, (self.decided, self.answered_at))) if self.decided.startswith("you") else ""
+        if decided and self.result.is_error:  # the row is the error's; who allowed it stands inside
+            inside = Rendered(f'<div class="lab">{esc(decided)}</div>{inside.html}', f"{decided}\n{inside.text}")
+        elif decided:
+            said = f"{said}, {decided}" if said else decided
         return Row(
             "bad" if self.result.is_error else "ok",
             verb.did,
@@ -116,7 +118,8 @@ class Step(Part):
             code=code,
             body=inside.html,
             body_text=inside.text,
-            open=opened,
+            open=self.fresh and bool(self.result.metadata.get("diff")),
+            below=outcome.pictures(self.result),
         )
 
     def _unfinished(self, doing: str, target: str, code: bool) -> Row:

@@ -277,8 +277,7 @@ class TurnView:
         step = self._step(call.id, call.name)
         todos = plan_of(result)
         if todos is not None:
-            self._drop(step)
-            self._plan_is(todos)
+            self._plan_is(todos, step)
             return
         step.given, step.verb, step.result, step.ran = call.input or step.given, event.verb, result, event.ran
         step.target = str(result.metadata.get("target") or event.target)
@@ -308,9 +307,15 @@ class TurnView:
         if not isinstance(inner, e.TextDelta | e.ThinkingDelta | e.ToolUseDelta | e.ToolProgress):
             self._touch(step)
 
-    def _plan_is(self, items: Sequence[Mapping[str, Any]]) -> None:
+    def _plan_is(self, items: Sequence[Mapping[str, Any]], step: Step) -> None:
+        """The list of a step is shown as the turn's one plan, where the first such step stood."""
         if self._plan is None:
-            self._plan = self._add(Plan())
+            self._plan = Plan()
+            self.parts.insert(self.parts.index(step), self._plan)
+            if step.group is not None:
+                self._slots.replace([step], self._plan)
+                self._placed += 1
+        self._drop(step)
         self._plan.items = items
         self._touch(self._plan)
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-import base64
+import struct
+import zlib
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -37,9 +38,27 @@ LONG_DIFF = """--- a/report.py
 +    frame.plot()
      return 0
 """
-PNG = base64.b64decode(
-    "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
-)
+
+
+def bars(width: int = 240, height: int = 90) -> bytes:
+    """A picture as a plot would be: two bars on white."""
+    rows = bytearray()
+    for y in range(height):
+        rows.append(0)
+        for x in range(width):
+            bar = (20 <= x < 100 and y > 15) or (140 <= x < 220 and y > 30)
+            rows += b"\x1f\x77\xb4" if bar else b"\xff\xff\xff"
+
+    def chunk(kind: bytes, data: bytes) -> bytes:
+        return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
+
+    head = struct.pack(">IIBBBBB", width, height, 8, 2, 0, 0, 0)
+    return (
+        b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", head) + chunk(b"IDAT", zlib.compress(bytes(rows))) + chunk(b"IEND", b"")
+    )
+
+
+PNG = bars()
 TRACE = 'Traceback (most recent call last):\n  File "<cell>", line 1\nImportError: matplotlib is required for plotting'
 ANSWER = """Fixed. Cell 3 used `revenue`; the file has `rev_eur`. The plot now shows 120 for January and 98 for
 February.

@@ -250,6 +250,26 @@ def test_the_plan_is_one_row_that_changes_in_place():
     assert "Planned" not in shown(view)
 
 
+def test_the_plan_stands_where_the_model_made_it():
+    todo, look = ToolCall("t1", "TodoWrite", {}), ToolCall("r1", "Read", {"file_path": "f1.txt"})
+    view = fed(*scenes.start(), *scenes.declared(todo), *scenes.declared(look))
+    view.outputs()
+    view.feed(e.ToolFinished(look, OK, "read", "f1.txt", 0.1))
+    view.feed(e.ToolFinished(todo, scenes.todos("pending", "pending", "pending"), "plan", "", 0.1))
+
+    assert shown(view).index("Plan") < shown(view).index("Read f1.txt")
+    assert shown(view).count("Plan") == 1
+
+
+def test_a_failed_row_is_the_errors_and_who_allowed_it_stands_inside():
+    call = ToolCall("b", "Bash", {"command": "make"})
+    result = ToolResult.error("Command exited with code 2\nno rule")
+    view = fed(*scenes.start(), *scenes.ran(call, "run", "make", result, 1.0, "you allowed it once"))
+
+    assert "✗ Ran make · exit 2: no rule · 1.0 s" in shown(view)
+    assert '<div class="lab">you allowed it once</div>' in "".join(slot.html for slot in view.outputs())
+
+
 def test_an_id_that_a_model_uses_twice_makes_two_rows():
     call = ToolCall("same", "Read", {"file_path": "a"})
     view = fed(*scenes.start(), *scenes.ran(call, "read", "a", OK, 0.1), *scenes.ran(call, "read", "a", OK, 0.1))
