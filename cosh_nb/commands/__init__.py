@@ -76,9 +76,9 @@ class Command:
 def table() -> Mapping[str, Command]:
     """All commands, by name."""
     # The agent is loaded with the first command.
-    from cosh_nb.commands import exporting, extending, info, lab, model, policy, sessions, undo
+    from cosh_nb.commands import asking, exporting, extending, info, lab, model, policy, sessions, setting, undo, work
 
-    parts = (exporting, extending, info, lab, model, policy, sessions, undo)
+    parts = (asking, exporting, extending, info, lab, model, policy, sessions, setting, undo, work)
     every = [command for part in parts for command in part.COMMANDS]
     return {command.name: command for command in sorted(every, key=lambda command: command.name)}
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import datetime
 
 from cosh_nb.commands import Command, Desk
-from cosh_nb.errors import SessionError
+from cosh_nb.errors import SessionError, UsageError
 from cosh_nb.session import Session, SessionInfo, sessions
 
 
@@ -54,6 +54,20 @@ async def new(desk: Desk, arguments: str) -> str:
     return f"A new session.{kept}"
 
 
+async def replay(desk: Desk, arguments: str) -> str:
+    """What a recording holds, and how to play it."""
+    from cosh_nb.providers.recording import read, recording_path
+
+    name = arguments.strip()
+    if not name:
+        raise UsageError("Name a recording: %cosh /replay NAME. %%cosh --record NAME makes one.")
+    file = recording_path(name, desk.agent.front.notebook.current(), desk.workspace)
+    recording = read(file)
+    prompts = "\n".join(f"{number}. {turn.prompt.strip()}" for number, turn in enumerate(recording.turns, 1))
+    made = f", made with {recording.model}" if recording.model else ""
+    return f"`{file.name}`{made}. Play a request with `%%cosh --replay {name}` above it, word for word:\n\n{prompts}"
+
+
 async def compact(desk: Desk, arguments: str) -> str:
     """Summarise the beginning of the conversation."""
     agent = desk.agent
@@ -87,6 +101,7 @@ COMMANDS = (
     Command(
         "compact", "Summarises the beginning of the conversation, keeping what you name.", compact, "[what to keep]"
     ),
+    Command("replay", "Shows what a recording holds and how to play it.", replay, "NAME"),
     Command("context", "Shows how full the model's window is.", context),
     Command("new", "Begins a new conversation; the old one is kept.", new),
 )

@@ -16,6 +16,7 @@ from uuid import uuid4
 from cosh_nb import commands, own_tools
 from cosh_nb.agent import Agent, FrontEnd, TurnOptions
 from cosh_nb.attach import attach
+from cosh_nb.commands.asking import REQUESTS, SeenCell
 from cosh_nb.errors import CoshError, UsageError
 from cosh_nb.events import Event, Notice, TurnEnded, TurnStarted
 from cosh_nb.mirror import TOOLS, Mirror
@@ -25,7 +26,7 @@ from cosh_nb.notebook.asking import Asking
 from cosh_nb.notebook.blocking import run_blocking
 from cosh_nb.notebook.checkpoint import Checkpoints
 from cosh_nb.notebook.document import OpenNotebooks
-from cosh_nb.notebook.evidence import LedgerEvidence, since
+from cosh_nb.notebook.evidence import LedgerEvidence, since, text_of
 from cosh_nb.notebook.failure import Failed
 from cosh_nb.notebook.in_cell import InCell
 from cosh_nb.notebook.kernel import LiveKernel
@@ -104,7 +105,10 @@ class NotebookDesk:
             return
         self._command_place = Place.here(self.shell, background=True)
         said = self._blocking(commands.run(self, typed.command, typed.arguments))
-        self._show(said)
+        if typed.command in REQUESTS:
+            self._request(Typed(typed.options, prompt=said), by_agent=False)
+        else:
+            self._show(said)
 
     async def _written_command(self, typed: Typed) -> str:
         """What a skill of that name, or a prompt of an MCP server, says; empty where there is none."""
@@ -168,6 +172,11 @@ class NotebookDesk:
             await self.agent.run(str(job["prompt"]), emit, TurnOptions(away=True))
         finally:
             live.close()
+
+    def seen_cells(self) -> list[SeenCell]:
+        """The person's cells that ran, oldest first (asking.SeesCells)."""
+        ran = list(self.ledger) if self.ledger is not None else []
+        return [SeenCell(one.count, one.source, text_of(one), one.error is not None) for one in ran]
 
     # -- commands.Desk --------------------------------------------------------------------------------------------
 

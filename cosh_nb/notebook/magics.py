@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from IPython.core.magic import MAGIC_NO_VAR_EXPAND_ATTR
 
+from cosh_nb.notebook import completion
 from cosh_nb.notebook.ledger import Ledger
 
 if TYPE_CHECKING:
@@ -72,6 +73,7 @@ def load(shell: InteractiveShell) -> None:
     shell.register_magic_function(cosh, "line_cell", NAME)  # type: ignore[arg-type]  # typed as if it were unbound
     shell.input_transformers_cleanup.append(one_line)
     shell.events.register("post_run_cell", magics.after_cell)
+    completion.install(shell)
 
 
 def unload(shell: InteractiveShell) -> None:
@@ -85,6 +87,7 @@ def unload(shell: InteractiveShell) -> None:
         shell.input_transformers_cleanup.remove(one_line)
     if magics.after_cell in shell.events.callbacks["post_run_cell"]:
         shell.events.unregister("post_run_cell", magics.after_cell)
+    completion.remove(shell)
     magics.close()
 
 
