@@ -238,7 +238,7 @@ class Checkpoints:
         copy = self._copies.pop(key)
         copy.child.end()
         if copy.last is not None:
-            copy.last.end()
+            copy.last.kill()  # the thread that reads from it sees the end, and closes the pipe
 
     async def _on_main(self, work: Callable[[int], T], key: int) -> T:
         return await asyncio.wrap_future(self._mailbox.call(work, key))

@@ -100,9 +100,15 @@ class LiveKernel:
         return sketch_all(self._shell.user_ns, names, limit, hidden=getattr(self._shell, "user_ns_hidden", {}))
 
     async def preview(self, code: str, timeout: float) -> CodeOutcome:
-        """What the code would do, tried in a forked child."""
-        del code, timeout
-        raise ToolError("A dry run is not available in this kernel. Run the code, or show it to the user first.")
+        """What the code would do, tried in a forked copy of the kernel that can change nothing."""
+        from cosh_nb.notebook.preview import preview  # only where one is wanted
+
+        return await preview(code, timeout, self._shell, self._mailbox, self._in_copy)
+
+    def _in_copy(self) -> Callable[[str], BaseException | None]:
+        """In a forked copy: what runs a cell there. The second loop's descriptors are closed in it."""
+        self._second_loop = SecondLoop()
+        return lambda code: self._execute(_Run(code))
 
     async def _watch(
         self, run: _Run, future: asyncio.Future[CodeOutcome], timeout: float, progress: Callable[[str], None]

@@ -71,7 +71,7 @@ class Child:
     def __init__(self, pid: int, pipe: Pipe) -> None:
         self.pid, self.pipe = pid, pipe
         self._lock = threading.Lock()
-        self._ended = False
+        self._ended = self._killed = False
 
     @property
     def alive(self) -> bool:
@@ -84,21 +84,25 @@ class Child:
                 self._ended = True
             return False
 
-    def end(self) -> None:
-        """Kill it and all that it started, and leave no trace of it."""
+    def kill(self) -> None:
+        """Kill it and all that it started. A thread that reads from it then sees its end."""
         with self._lock:
+            if self._killed:
+                return
+            self._killed = True
+            with contextlib.suppress(ProcessLookupError, PermissionError):
+                os.killpg(self.pid, signal.SIGKILL)  # what it started may outlive it, in its group
             if not self._ended:
                 self._ended = True
-                with contextlib.suppress(ProcessLookupError, PermissionError):
-                    os.killpg(self.pid, signal.SIGKILL)
                 with contextlib.suppress(ProcessLookupError):
-                    os.kill(self.pid, signal.SIGKILL)
+                    os.kill(self.pid, signal.SIGKILL)  # before it had a group of its own
                 with contextlib.suppress(ChildProcessError):
                     os.waitpid(self.pid, 0)
-            else:
-                with contextlib.suppress(ProcessLookupError, PermissionError):
-                    os.killpg(self.pid, signal.SIGKILL)  # what it started may outlive it
-            pipe, self.pipe = self.pipe, _CLOSED
+
+    def end(self) -> None:
+        """Kill it and leave no trace of it. No thread may still read from it."""
+        self.kill()
+        pipe, self.pipe = self.pipe, _CLOSED
         pipe.close()
 
     def own_memory(self) -> int:
