@@ -231,7 +231,7 @@ def _mode(given: argparse.Namespace) -> tuple[PermissionMode | None, bool]:
 def _input_format(given: argparse.Namespace) -> Literal["auto", "text", "stream-json"]:
     match given.input_format:
         case None:
-            return "stream-json" if given.dialect == "claude" or given.registry else "auto"
+            return "stream-json" if given.registry else "auto"
         case "text":
             return "text"
         case _:

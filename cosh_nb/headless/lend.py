@@ -97,10 +97,11 @@ class ClientApprover:
     def _allowed(self, request: ApprovalRequest, answer: Answer) -> ApprovalAnswer:
         changed = answer.updated_input if answer.updated_input != dict(request.call.input) else None
         grant = next((offer for offer in request.grants if offer.scope == answer.scope), None)
+        offered = {offer.scope for offer in request.grants}
         for update in answer.updated_permissions or ():
             if update.type == "setMode" and (mode := _mode(update.mode)) is not None:
                 self.on_mode(mode)
-            elif (given := self._granted(update)) is not None:
+            elif (given := self._granted(update)) is not None and given.scope in offered:  # strict offers none
                 rules = (*(grant.rules if grant is not None else ()), *given.rules)
                 grant = Grant(given.label, rules, given.scope)
         return Allowed(grant, changed, by="the client")

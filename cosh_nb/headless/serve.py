@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
+import signal
 import sys
 import threading
 import traceback
@@ -43,7 +44,10 @@ def main(argv: Sequence[str]) -> int:
         out = take_stdout()
     except OSError:
         return CLIENT_GONE
-    return asyncio.run(_serve(flags, out))
+    try:
+        return asyncio.run(_serve(flags, out))
+    except KeyboardInterrupt:  # before the host took over the signals
+        return SIGNALLED + signal.SIGINT
 
 
 def end_for_sure(code: int) -> None:

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import pytest_asyncio
 from acp import PROTOCOL_VERSION, RequestError, spawn_agent_process
 from acp.helpers import embedded_text_resource, image_block, resource_block, resource_link_block, text_block
 from acp.schema import (
@@ -31,8 +32,9 @@ from cosh_nb.events import Waiting
 from cosh_nb.session import Session
 from cosh_tools.kinds import PermissionMode
 from support.headless_client import ACP_COMMAND, environment
-from support.modelserver import call, status, text, thinking, turn
+from support.modelserver import ModelServer, call, status, text, thinking, turn
 
+pytestmark = pytest.mark.asyncio(loop_scope="module")
 PEER = Path(__file__).parent.parent / "support" / "mcp_peer.py"
 
 
@@ -81,20 +83,45 @@ class Person:
         return [one.status for one in changes if one.tool_call_id == call_id and one.status is not None]
 
 
-@pytest.fixture
-async def connected(tmp_path, model_server):
+@contextlib.asynccontextmanager
+async def our_command(folder: Path, server: ModelServer):
     """A person, a connection to our command, and its process."""
+    person = Person()
+    command, *arguments = ACP_COMMAND
+    env = environment(folder / "home", server.env())
+    async with spawn_agent_process(person, command, *arguments, env=env, cwd=folder) as (agent, process):
+        await agent.initialize(protocol_version=PROTOCOL_VERSION)
+        yield person, agent, process
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def line(tmp_path_factory):
+    """One process for all tests of this module: sessions do not mix."""
+    with ModelServer() as server:
+        async with our_command(tmp_path_factory.mktemp("acp"), server) as (person, agent, process):
+            yield person, agent, process, server
+
+
+@pytest.fixture
+def model_server(line):
+    """The model of that process, with nothing said and nothing heard."""
+    server = line[3]
+    server.answer(None)
+    server.seen.clear()
+    yield server
+    assert not server.unplayed
+
+
+@pytest.fixture
+def connected(line, model_server, tmp_path):
+    """The person with nothing heard, the connection, the process, and a workspace of one's own."""
+    person, agent, process, _ = line
+    person.updates.clear()
+    person.asked.clear()
+    person.decide = Person().decide
     workspace = tmp_path / "workspace"
     workspace.mkdir()
-    person = Person()
-    async with asyncio.timeout(90), contextlib.AsyncExitStack() as stack:
-        command, *arguments = ACP_COMMAND
-        env = environment(tmp_path / "home", model_server.env())
-        agent, process = await stack.enter_async_context(
-            spawn_agent_process(person, command, *arguments, env=env, cwd=workspace)
-        )
-        await agent.initialize(protocol_version=PROTOCOL_VERSION)
-        yield person, agent, process, workspace
+    return person, agent, process, workspace
 
 
 async def prompt(agent, session: str, *blocks):
@@ -263,8 +290,7 @@ async def test_what_is_attached_goes_along(connected, model_server):
 
     content = model_server.requests[0]["messages"][0]["content"]
     assert content[0]["source"] == {"type": "base64", "media_type": "image/png", "data": "aGk="}
-    words = content[-1]["text"]
-    assert words.startswith("look")
+    words = next(block["text"] for block in content if block.get("text", "").startswith("look"))
     assert "@/tmp/a b.txt" in words
     assert "the text" in words
 
@@ -331,7 +357,7 @@ async def test_two_sessions_do_not_mix(connected, model_server):
     _, agent, _, workspace = connected
     (workspace / "one").mkdir()
     (workspace / "two").mkdir()
-    model_server.answer(lambda request: "Heard: " + request["messages"][-1]["content"][-1]["text"])
+    model_server.answer(lambda request: "Heard: " + request["messages"][-1]["content"][0]["text"])
 
     first = await agent.new_session(cwd=str(workspace / "one"))
     second = await agent.new_session(cwd=str(workspace / "two"))
@@ -342,23 +368,24 @@ async def test_two_sessions_do_not_mix(connected, model_server):
     assert counts == [1, 1, 3]
 
 
-async def test_it_ends_when_the_client_goes(connected, model_server):
-    _, agent, process, workspace = connected
-    model_server.script([call("Bash", {"command": "sleep 300"})])
-    session = await agent.new_session(cwd=str(workspace))
-    await agent.set_session_mode(session_id=session.session_id, mode_id="bypassPermissions")
-    running = asyncio.create_task(prompt(agent, session.session_id, "wait"))
-    await asyncio.to_thread(model_server.wait_for, 1)
+async def test_it_ends_when_the_client_goes(tmp_path):
+    with ModelServer() as server:
+        server.script([call("Bash", {"command": "sleep 300"})])
+        async with our_command(tmp_path, server) as (_, agent, process):
+            session = await agent.new_session(cwd=str(tmp_path))
+            await agent.set_session_mode(session_id=session.session_id, mode_id="bypassPermissions")
+            running = asyncio.create_task(prompt(agent, session.session_id, "wait"))
+            await asyncio.to_thread(server.wait_for, 1)
 
-    process.stdin.close()
-    async with asyncio.timeout(10):
-        assert await process.wait() == 0
-    with contextlib.suppress(ConnectionError, RequestError):
-        await running
+            process.stdin.close()
+            async with asyncio.timeout(10):
+                assert await process.wait() == 0
+            with contextlib.suppress(ConnectionError, RequestError):
+                await running
 
 
-async def test_lines_that_are_no_messages_are_answered_with_an_error(tmp_path, model_server):
-    env = environment(tmp_path / "home", model_server.env())
+async def test_lines_that_are_no_messages_are_answered_with_an_error(tmp_path):
+    env = environment(tmp_path / "home", {})
     process = await asyncio.create_subprocess_exec(
         *ACP_COMMAND, stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE, env=env, cwd=tmp_path
     )
@@ -376,19 +403,3 @@ async def test_lines_that_are_no_messages_are_answered_with_an_error(tmp_path, m
 def _initialize() -> dict[str, Any]:
     params = {"protocolVersion": PROTOCOL_VERSION, "clientCapabilities": {}}
     return {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": params}
-
-
-def test_without_the_package_it_says_how_to_get_it(tmp_path):
-    import subprocess
-
-    blocked = tmp_path / "blocked"
-    blocked.mkdir()
-    code = (
-        "import sys, importlib.util as u; find = u.find_spec\n"
-        "u.find_spec = lambda name, *rest: None if name == 'acp' else find(name, *rest)\n"
-        "from cosh_nb.acp import main; sys.exit(main([]))\n"
-    )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, cwd=Path(blocked), timeout=60, check=False)
-
-    assert done.returncode == 2
-    assert b'pip install "cosh-nb[acp]"' in done.stderr

@@ -162,6 +162,21 @@ def test_a_grant_for_the_session_is_not_asked_for_again(tmp_path, model_server):
     assert not any(result.get("is_error") for result in told(model_server))
 
 
+def test_strict_grants_nothing_for_longer_than_once(tmp_path, model_server):
+    model_server.script([shell("touch one")], [shell("touch one")], "Done.")
+    update = {"type": "addRules", "behavior": "allow", "destination": "session", "rules": [{"toolName": "Bash"}]}
+
+    with Headless(tmp_path, model_server.env(), "--approval-mode", "strict") as cosh:
+        cosh.user("make it twice")
+        for answer in ({"scope": "always"}, {"updatedPermissions": [update]}):
+            asked = cosh.request("can_use_tool")
+            assert "grants" not in asked["request"]
+            cosh.answer(asked, {"behavior": "allow", **answer})
+        cosh.result()
+
+    assert len(cosh.of("control_request")) == 2
+
+
 def test_suggest_shows_an_edit_as_a_diff_first(tmp_path, model_server):
     model_server.script([call("edit", {"path": "a.txt", "old_string": "one", "new_string": "two"})], "Done.")
 

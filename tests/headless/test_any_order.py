@@ -44,7 +44,8 @@ def model(request: dict[str, Any]) -> Any:
     last = request["messages"][-1]["content"]
     if any(block["type"] == "tool_result" for block in last):
         return "Done."
-    answer = TURNS[last[-1]["text"].split()[-1]]()
+    word = next(block["text"].split()[1] for block in reversed(last) if block["text"].startswith("please "))
+    answer = TURNS[word]()
     return [answer] if not isinstance(answer, list) and not hasattr(answer, "blocks") else answer
 
 

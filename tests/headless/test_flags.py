@@ -20,7 +20,7 @@ def test_the_defaults_are_the_cosh_tools_with_nothing_said_about_the_mode(tmp_pa
 def test_the_other_dialect_brings_its_tools_and_its_mode():
     flags = parse(["--headless", "--dialect", "claude"])
 
-    assert (flags.toolset, flags.mode, flags.input_format) == ("claude", PermissionMode.DEFAULT, "stream-json")
+    assert (flags.toolset, flags.mode) == ("claude", PermissionMode.DEFAULT)
 
 
 @pytest.mark.parametrize("flag", ["--approval-mode", "--permission-mode", "--mode"])
