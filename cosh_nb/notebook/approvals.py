@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
@@ -14,20 +14,26 @@ from cosh_nb.notebook.card import Card, Output
 from cosh_nb.render import cards
 from cosh_nb.render.markup import Rendered
 from cosh_nb.render.rows import Row
-from cosh_tools.hosts import Allowed, ApprovalAnswer, ApprovalRequest, NobodyToAsk, Refused
+from cosh_tools.hosts import Allowed, ApprovalAnswer, ApprovalRequest, CodeOutcome, NobodyToAsk, Refused
+from cosh_tools.results import ToolError
 
 if TYPE_CHECKING:
     from cosh_nb.notebook.place import Place
 
 Settle = Callable[[ApprovalRequest, ApprovalAnswer, str], Rendered]
 """What stays of an answered card: request, answer, the time of day."""
+Preview = Callable[[str, float], Awaitable[CodeOutcome]]
+"""Tries code in a copy of the kernel (KernelHost.preview)."""
+_PREVIEW = 20.0
+"""Seconds that a preview gets."""
 
 
 class CellApprovals:
-    """Asks in the cell of the turn. Set `asking.place` before each turn."""
+    """Asks in the cell of the turn. Set `asking.place` before each turn. With `preview`, code can be tried first."""
 
-    def __init__(self, asking: Asking, settle: Settle = cards.answered) -> None:
+    def __init__(self, asking: Asking, settle: Settle = cards.answered, preview: Preview | None = None) -> None:
         self.asking = asking
+        self._preview = preview
         self._settle = settle
         self._open: _ApprovalCard | None = None
         asking.moved.append(self._renumber)
@@ -53,6 +59,14 @@ class CellApprovals:
         asking = self.asking
         reply: Reply[ApprovalAnswer] = Reply(asking.mailbox)
         opened = _ApprovalCard(request, asking.note, self._settle, reply, lambda: asking.lend(request.call.id))
+        tries: list[asyncio.Task[None]] = []
+        if self._preview is not None:
+            loop, preview = asyncio.get_running_loop(), self._preview
+
+            def begin() -> None:
+                tries.append(loop.create_task(self._try(opened, preview)))
+
+            opened.preview = lambda: loop.call_soon_threadsafe(begin)
         self._open = opened
         end: ApprovalAnswer = STOPPED
         try:
@@ -66,7 +80,18 @@ class CellApprovals:
             return end
         finally:
             self._open = None
+            for task in tries:
+                task.cancel()
             asking.mailbox.call(opened.end, end)
+
+    async def _try(self, opened: _ApprovalCard, preview: Preview) -> None:
+        """Try the code of a card in a copy of the kernel, and show in the card what came of it."""
+        try:
+            outcome = await preview(cards.previewed_code(opened.request), _PREVIEW)
+            said = outcome.text
+        except ToolError as error:
+            said = str(error)
+        self.asking.mailbox.call(opened.show_preview, said)
 
     async def _without_buttons(self, request: ApprovalRequest) -> ApprovalAnswer:
         """The card is closed: ask at a prompt, if the cell still has one."""
@@ -101,6 +126,9 @@ class _ApprovalCard:
         self._settle = settle
         self._reply = reply
         self._output = output
+        self.preview: Callable[[], object] | None = None
+        """Starts a preview; None where there is none."""
+        self._previewed = ""
         self._step: Callable[[], None] = self._question
         self._last: ApprovalAnswer | None = None
         self._card: Card | None = None
@@ -126,6 +154,12 @@ class _ApprovalCard:
         if self._card is not None and self._card.open and self._step == self._question:
             self._question()
 
+    def show_preview(self, said: str) -> None:
+        """What a preview said."""
+        self._previewed = cards.preview(said).html
+        if self._card is not None and self._card.open and self._step == self._question:
+            self._question()
+
     def give_up(self) -> None:
         """No front end draws it: close it, so that nothing is left to click while a prompt asks."""
         if self.card.open:
@@ -147,9 +181,8 @@ class _ApprovalCard:
 
     def _question(self) -> None:
         self._step = self._question
-        self.card.fill(
-            cards.head(self.request, self._note).html, [self._button(b) for b in cards.buttons(self.request)]
-        )
+        buttons = cards.buttons(self.request, previewable=self.preview is not None and not self._previewed)
+        self.card.fill(cards.head(self.request, self._note).html + self._previewed, [self._button(b) for b in buttons])
 
     def _button(self, button: cards.Button) -> Any:
         match button.key:
@@ -157,12 +190,19 @@ class _ApprovalCard:
                 press: Callable[[], None] = lambda: self._answer(Allowed())  # noqa: E731  (one press of a table)
             case "edit":
                 press = self._correct
+            case "preview":
+                press = self._try
             case "no":
                 press = self._refuse
             case key:
                 grant = self.request.grants[int(key.removeprefix("grant:"))]
                 press = lambda: self._answer(Allowed(grant=grant))  # noqa: E731  (the same)
         return self.card.button(button.label, press, primary=button.primary, quiet=button.key == "no")
+
+    def _try(self) -> None:
+        if self.preview is not None:
+            self.show_preview("Trying it in a copy of the kernel ...")
+            self.preview()
 
     def _correct(self) -> None:
         found = cards.editable_text(self.request)

@@ -42,6 +42,7 @@ from cosh_nb.render.turn import TurnView
 from cosh_nb.session import sessions
 from cosh_nb.settings import load
 from cosh_nb.spill import prune
+from cosh_nb.timetravel.child import unavailable
 from cosh_nb.timetravel.turns import Turns
 from cosh_nb.typed import Typed, attached, fill, parse
 from cosh_tools.hosts import NoEvidence
@@ -72,7 +73,7 @@ class NotebookDesk:
         self.thread = AgentThread()
         self.kernel = LiveKernel(shell, self.mailbox)
         self.asking = Asking(self.mailbox)
-        self.approvals = CellApprovals(self.asking)
+        self.approvals = CellApprovals(self.asking, preview=None if unavailable() else self.kernel.preview)
         self.questions = CellQuestions(self.asking)
         self.notebooks = OpenNotebooks(shell, self.mailbox, self._mark, self.note_written)
         self.checkpoints = Checkpoints(shell, self.mailbox)

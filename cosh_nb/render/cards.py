@@ -32,7 +32,7 @@ _CODE = frozenset({"Python"})
 
 
 class Button(NamedTuple):
-    """One way to answer. `key`: "once", "grant:N" (the Nth grant of the request), "edit" or "no"."""
+    """One way to answer. `key`: "once", "grant:N" (the Nth grant of the request), "preview", "edit" or "no"."""
 
     key: str
     label: str
@@ -100,14 +100,15 @@ def head(request: ApprovalRequest, note: str = "") -> Rendered:
     return Rendered(html, text)
 
 
-def buttons(request: ApprovalRequest, *, editable: bool = True) -> list[Button]:
+def buttons(request: ApprovalRequest, *, editable: bool = True, previewable: bool = False) -> list[Button]:
     """The ways to answer, least grant first; where something would be lost, the safe one first and no lasting grant."""
     yes, no = _verbs(request)
     if request.destructive:
         return [Button("no", no), Button("once", yes)]
     grants = [Button(f"grant:{index}", _label(grant.label)) for index, grant in enumerate(request.grants)]
     edit = [Button("edit", "Edit")] if editable and editable_text(request) is not None else []
-    return [Button("once", yes, primary=True), *grants, *edit, Button("no", no)]
+    preview = [Button("preview", "Preview")] if previewable and previewed_code(request) else []
+    return [Button("once", yes, primary=True), *grants, *preview, *edit, Button("no", no)]
 
 
 def editable_text(request: ApprovalRequest) -> tuple[str, str] | None:
@@ -116,6 +117,19 @@ def editable_text(request: ApprovalRequest) -> tuple[str, str] | None:
     field = "command" if tool in _SHELLS else "code" if tool in _CODE else ""
     value = request.call.input.get(field)
     return (field, value) if isinstance(value, str) else None
+
+
+def previewed_code(request: ApprovalRequest) -> str:
+    """The code that can be tried in a copy of the kernel before the answer; empty where there is none."""
+    code = request.call.input.get("code")
+    tries = request.call.input.get("dry_run")
+    return code if canonical(request.call.name) in _CODE and isinstance(code, str) and not tries else ""
+
+
+def preview(text: str) -> Rendered:
+    """What a preview said, below the question."""
+    shown = clip(plain(text), SHOWN)
+    return Rendered(f'<pre tabindex="0" role="group" aria-label="Preview">{esc(shown)}</pre>', shown)
 
 
 def instead(request: ApprovalRequest) -> str:

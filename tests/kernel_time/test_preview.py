@@ -72,7 +72,7 @@ def test_it_writes_nothing_from_any_language(room, code, refused):
     said = preview(room, code)
 
     assert refused in said, said
-    assert not [name for name in os.listdir(room.cwd) if name.startswith("out")]
+    assert not [path for path in room.cwd.iterdir() if path.name.startswith("out")]
 
 
 @pytest.mark.parametrize(
