@@ -6,43 +6,11 @@ import json
 import os
 import time
 from pathlib import Path
-from typing import Any
 
 from support.headless_client import Headless
-from support.modelscript import call, text, turn
+from support.modelscript import call, turn
 from support.modelserver import ModelServer
-
-
-def results(request: Any) -> list[str]:
-    """What the model was told of its latest calls."""
-    return [
-        block["content"] for block in request["messages"][-1]["content"]
-        if isinstance(block, dict) and block.get("type") == "tool_result"
-    ]  # fmt: skip
-
-
-def script(request: Any) -> Any:
-    """The main agent's turn step by step, and the helper's."""
-    first = json.dumps(request["messages"][0])
-    steps = sum(message["role"] == "assistant" for message in request["messages"])
-    if "Scheduled" in json.dumps(request["messages"][-1]):
-        return "the scheduled work is done"
-    if "HELPER" in first:
-        return [turn(call("Glob", {"pattern": "*.txt"})), "one file: a.txt"][min(steps, 1)]
-    todos = [{"content": "look", "status": "in_progress"}]
-    script = [
-        turn(call("AskUserQuestion", {"questions": [{"question": "Which?", "options": ["left", "right"]}]})),
-        turn(call("TodoWrite", {"todos": todos}), call("EnterPlanMode", {"reason": "large"})),
-        turn(call("ExitPlanMode", {"plan": "1. hand over"})),
-        turn(call("Task", {"description": "look", "prompt": "HELPER: look", "subagent_type": "explore"})),
-        turn(
-            call("CronCreate", {"cron": "0 9 * * 1-5", "prompt": "look again", "durable": True}),
-            call("SendMessage", {"to": "nobody", "message": "hello"}),
-            call("Brief", {"message": "half way"}),
-        ),
-        turn(text("All done.")),
-    ]
-    return script[steps] if steps < len(script) else "more"
+from support.one_long_turn import results, script
 
 
 def answered(cosh: Headless, until: str) -> list[str]:
