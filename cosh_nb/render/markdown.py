@@ -6,6 +6,7 @@ leads when its words do not.
 
 from __future__ import annotations
 
+import re
 from collections.abc import MutableMapping, Sequence
 from functools import cache
 from typing import TYPE_CHECKING, Any
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from markdown_it.token import Token
 
 _COLUMNS = 40
+_RIGHT_TO_LEFT = re.compile("[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc]")
 
 
 def to_html(source: str) -> str:
@@ -44,6 +46,7 @@ def _parser() -> MarkdownIt:
     md.core.ruler.push("links", judge_links)
     md.core.ruler.push("tables", _narrow)
     md.core.ruler.push("boxes", _boxes)
+    md.core.ruler.push("sides", _sides)
     for name, rule in (
         ("text", _text),
         ("code_inline", _code_inline),
@@ -133,6 +136,15 @@ def _boxes(state: StateCore) -> None:
         first = words.children[0]
         if first.type == "text" and first.content[:4] in ("[ ] ", "[x] ", "[X] "):
             first.content = ("☐ " if first.content[1] == " " else "☑ ") + first.content[4:]
+
+
+def _sides(state: StateCore) -> None:
+    """Lists and tables of a text from right to left begin at the right."""
+    if state.src.isascii() or _RIGHT_TO_LEFT.search(state.src) is None:
+        return
+    for token in state.tokens:
+        if token.type in ("bullet_list_open", "ordered_list_open"):
+            token.attrSet("dir", "auto")
 
 
 def _more_columns(number: int) -> list[Token]:

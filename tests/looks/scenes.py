@@ -315,11 +315,6 @@ def prose() -> Iterator[e.Event]:
     yield from ran(ToolCall("d1", "Edit", {"file_path": "report.py"}), "edit", "report.py", long_edit, 0.01)
 
 
-SCENES: dict[str, Callable[[], Iterator[e.Event]]] = {
-    scene.__name__: scene for scene in (waiting, finished, running, refused, nested, failed, prose)
-}
-
-
 def long_answer(size: int) -> str:
     """Prose as a model writes it at length: paragraphs, lists, code, a table, a link now and then."""
     part = """## Part {n}
@@ -382,3 +377,43 @@ def crowd() -> Iterator[e.Event]:
         yield e.TextDelta(words[at : at + 1_000])
     yield e.MessageDone((), "end_turn", USAGE)
     yield end()
+
+
+def floods() -> Iterator[e.Event]:
+    """Bad input: walls of text, endings without beginnings, colours without end, endless tables, huge pictures."""
+    yield from start()
+    yield e.TextDelta("|" + "a|" * 10_000 + "\n|" + "-|" * 10_000 + "\n|" + "b|" * 10_000 + "\n\n")
+    yield e.TextDelta(
+        "</div>" * 5_000 + "\n\n" + "שלום עולם \u200f" * 500 + "🎉👩‍👩‍👧‍👦" * 500 + "\n\n" + "x" * 50_000 + "\n\n"
+    )
+    outputs = (
+        "word " * 1_000_000,
+        "\x1b[31mx\x1b[0m" * 500_000,
+        "</div></details>" * 300_000,
+        "\u202e" * 100_000,
+        "10%\r" * 1_000_000,
+    )
+    for number, output in enumerate(outputs):
+        call = ToolCall(f"f{number}", "Bash", {"command": output[:5_000_000]})
+        yield from declared(call)
+        yield e.ToolStarted(call, "run", output[:100_000])
+        yield e.ToolProgress(call.id, output)
+        yield e.ToolFinished(call, ToolResult.success(output), "run", output[:100_000], 1.0)
+    huge = ToolResult.success("ok", Media("image/png", PNG + b"x" * 50_000_000, "huge"))
+    yield from ran(ToolCall("f9", "Read", {"file_path": "huge.png"}), "read", "huge.png", huge, 1.0)
+    yield end()
+
+
+def languages() -> Iterator[e.Event]:
+    """Text from right to left, mixed with code, and a target that tries to turn its line round."""
+    yield from start()
+    yield from text("העמודה `rev_eur` חסרה בתא 3.\n\n- ראשון: `a.py`\n- שני\n\nThe word שלום stands inside.")
+    yield e.MessageDone((), "tool_use", USAGE)
+    call = ToolCall("l1", "Bash", {"command": "cat photo\u202egnp.exe"})
+    yield from ran(call, "run", "cat photo\u202egnp.exe", ToolResult.success("שורה אחת"), 0.1)
+    yield end()
+
+
+SCENES: dict[str, Callable[[], Iterator[e.Event]]] = {
+    scene.__name__: scene for scene in (waiting, finished, running, refused, nested, failed, prose, languages)
+}

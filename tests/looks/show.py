@@ -38,3 +38,12 @@ def crowd() -> None:
         live.feed(event)
         if event.kind == "tool_finished" or (event.kind == "text_delta" and len(event.text) > 500):
             live.draw()
+
+
+def floods() -> None:
+    """What is too much: every flood once, as prose and as the output of a command."""
+    live = LiveDisplay(scenes.view(), IPythonOutputs())
+    live.stop()
+    for event in scenes.floods():
+        live.feed(event)
+        live.draw()

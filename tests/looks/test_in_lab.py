@@ -56,11 +56,14 @@ def look(notebook, prefix, theme="Light"):
     notebook.do(lambda page: page.add_style_tag(content=fonts() + FACES))
     for index, name in enumerate(SHOWN):
 
-        def take(page, index=index):
+        def take(page, index=index, name=name):
             page.set_viewport_size({"width": 1100, "height": 1500})
             area = page.locator(".jp-Notebook .jp-Cell").nth(index).locator(".jp-OutputArea").first
             area.scroll_into_view_if_needed()
-            page.wait_for_timeout(300)  # MathJax sets its formulas when it comes to them
+            if name == "prose":  # MathJax sets its formulas, and loads their fonts, when it comes to them
+                area.locator("mjx-container").first.wait_for()
+                page.wait_for_load_state("networkidle")
+            page.wait_for_timeout(300)
             return picture(page, area)
 
         check(notebook.browser, f"{prefix}-{name}", notebook.do(take))
@@ -185,6 +188,24 @@ def test_nothing_that_a_model_or_a_tool_says_acts_in_the_live_notebook(server):
     assert notebook.image_requests() == []
     assert notebook.js("return document.querySelectorAll('.cn iframe, .cn script, .cn svg, .cn form').length;") == 0
     assert notebook.js("return document.querySelectorAll('.jp-OutputArea .cn').length;") > 0
+    notebook.close()
+
+
+def test_floods_are_bounded_and_the_page_stays_responsive(server):
+    code = "from looks.show import floods; floods()"
+    notebook = server.open(server.notebook("floods.ipynb", [code], "looks"))
+    notebook.run_all()
+    notebook.wait_text(0, "Done in")
+
+    assert len(notebook.cell(0).html) < 1_000_000
+    slowest = notebook.js(
+        "let last = performance.now(), slowest = 0, left = 30;"
+        "await new Promise(done => { const next = () => { const now = performance.now();"
+        "slowest = Math.max(slowest, now - last); last = now; panel.content.node.scrollBy(0, 200);"
+        "left-- ? requestAnimationFrame(next) : done(); }; requestAnimationFrame(next); });"
+        "return slowest;"
+    )
+    assert slowest < 1_500  # milliseconds of the slowest frame, on a machine that does other things too
     notebook.close()
 
 

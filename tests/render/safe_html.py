@@ -9,7 +9,7 @@ TAGS = frozenset(
     "summary table tbody td th thead tr ul".split()
 )
 ATTRIBUTES = frozenset(
-    "alt aria-hidden aria-label aria-live class data-lm-suppress-shortcuts href open rel role src start style "
+    "alt aria-hidden aria-label aria-live class data-lm-suppress-shortcuts dir href open rel role src start style "
     "tabindex".split()
 )
 VOID = frozenset({"br", "hr", "img"})

@@ -119,6 +119,11 @@ def test_right_to_left_text_cannot_turn_the_line_round():
     assert words(to_html("run \u202egnp.exe")).strip() == "run ⟨U+202E⟩gnp.exe"
 
 
+def test_a_list_from_right_to_left_begins_at_the_right():
+    assert to_html("- שלום").startswith('<ul dir="auto">')
+    assert to_html("- peace").startswith("<ul>")
+
+
 def test_lone_surrogates_become_a_sign_that_can_be_sent():
     to_html("x\ud83d y").encode("utf-8")
 
