@@ -26,6 +26,9 @@ ROWS = [
     "click",
     "notebook_file",
     "live_edit",
+    "search",
+    "large_file",
+    "shell",
 ]
 
 
