@@ -109,13 +109,14 @@ def _handler(name: str) -> Handler:
 
 
 _TABLE: dict[str, Handler] = {
-    **dict.fromkeys("echo true false : sleep seq basename dirname whoami uname exit return break continue shift wait "
+    **dict.fromkeys("echo true false : sleep seq basename dirname whoami uname exit return break continue shift "
                     "times type which".split(), _SAYS),
     **dict.fromkeys("env printenv id hostname uptime ps free nproc arch tty expr locale getconf cal tput ulimit umask "
                     "jobs bg fg disown kill pkill killall yes history help dirs logout pgrep".split(), _TELLS),
     "pwd": Form("none", harmless=True),
     "date": Form("none", values="-d --date", reads="-r --reference -f --file", runs="-s --set", text_only=True),
     "printf": special.printf,
+    "wait": special.wait,
     "test": special.condition,
     "read": special.names,
     "mapfile": special.names,

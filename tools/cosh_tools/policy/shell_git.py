@@ -86,34 +86,61 @@ class _Said:
             case _:
                 return False
 
+    def _may(self, *options: str) -> bool:
+        """As `_has`, and also where git takes a word for one of them that is written otherwise.
+
+        Shortened (`--upload-p`), or one of several letters (`-qu`), its value joined to it or not.
+        """
+        for text in self._words:
+            name = text.partition("=")[0]
+            for option in options:
+                if option.startswith("--"):
+                    if len(name) > 2 and option.startswith(name):
+                        return True
+                elif re.match(rf"-[A-Za-z]*{option[1:]}", text):
+                    return True
+        return False
+
     def runs(self) -> list[str]:
         """Why it may run programs that nobody named."""
         match self._verb:
-            case "filter-branch" | "filter-repo" | "send-email":
+            case "filter-branch" | "filter-repo" | "send-email" | "instaweb":
                 return ["it runs commands of its own"]
             case "rebase" | "bisect" | "submodule" | "difftool" | "mergetool" | "am" | "daemon" | "hook" | "svn":
-                own = re.compile(r"-[xt]|--exec|--extcmd|--tool|run$|foreach$")
-                return ["it runs commands of its own"] if any(own.match(text) for text in self._words) else []
-            case "clone" if self._has("--upload-pack", "-u", "--config", "-c", "--template"):
+                own = self._may("-x", "-t", "--exec", "--extcmd", "--tool") or any(
+                    re.match(r"run$|foreach$", text) for text in self._words
+                )
+                return ["it runs commands of its own"] if own else self._helper()
+            case "clone" if self._may("--upload-pack", "-u", "--config", "-c", "--template"):
                 return ["an option of git sets what programs it runs"]
-            case "config" if len(self._plain) > 1 or self._has(
+            case "init" if self._may("--template"):
+                return ["an option of git sets what programs it runs"]
+            case "config" if len(self._plain) > 1 or self._may(
                 "--unset", "--unset-all", "--add", "--edit", "-e", "--rename-section", "--replace-all"
             ):
                 return ["it changes what git runs from now on"]
             case "ls-remote" | "fetch" | "pull" | "archive" | "fetch-pack" | "push":
-                sets = self._has("--upload-pack", "--exec", "--remote", "--receive-pack")
-                helper = any("::" in text for text in self._words)
-                return ["an option of git sets what programs it runs"] if sets or helper else []
+                sets = self._may("--upload-pack", "--exec", "--remote", "--receive-pack")
+                return ["an option of git sets what programs it runs"] if sets else self._helper()
             case "diff" | "log" | "show" | "grep" | "format-patch" | "blame" | "shortlog":
-                shown = self._has("--ext-diff", "--textconv", "--open-files-in-pager")
-                pager = self._verb == "grep" and self._letter("O")
+                shown = self._may("--ext-diff", "--textconv", "--open-files-in-pager")
+                pager = self._verb == "grep" and self._may("-O")
                 return ["an option of git runs a program"] if shown or pager else []
+            case "clone" | "remote":
+                return self._helper()
             case _:
                 return []
+
+    def _helper(self) -> list[str]:
+        """An address such as `ext::sh -c ...` names a program that git runs to reach it."""
+        helper = any("::" in text for text in self._words)
+        return ["an address in it names a program that git runs"] if helper else []
 
     def places(self, out: Effects) -> None:
         """Which of its words are files, folders and addresses."""
         plain = self._plain
+        # A value may be joined to its option: `-o/etc/x`, `--outp=/etc/x`.
+        out.mentions.extend(each for each in self._args if each.text.startswith("-"))
         out.writes.extend(Word(text.partition("=")[2]) for text in self._words if text.startswith("--output="))
         match self._verb:
             case "clean":
@@ -129,9 +156,11 @@ class _Said:
                 copy(out, plain, [], moves=True)
             case "worktree":
                 out.writes.extend(plain[1:2] if self._words[:1] in (["add"], ["remove"], ["move"]) else [])
+                out.mentions.extend(plain[2:])  # where the first of them is the value of an option
             case "clone":
                 out.fetches.extend(each for each in plain[:1] if ":" in each.text)
                 out.writes.extend(plain[1:2] or [_HERE])
+                out.mentions.extend(plain[2:])  # the same
             case "init":
                 out.writes.extend(plain[:1] or [_HERE])
             case "ls-remote" | "fetch" | "pull" | "push":

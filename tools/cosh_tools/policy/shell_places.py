@@ -21,6 +21,8 @@ Folders = frozenset[Path] | None
 
 _NO_FILE = re.compile(r"/dev/(?:null|zero|full|u?random|std(?:in|out|err)|tty|fd/\d+)|/proc/self/fd/\d+|-")
 _SOCKET = re.compile(r"/dev/(?:tcp|udp)/([^/]+)/(.+)")
+_JOINED = re.compile(r"-[A-Za-z]+?((?:~?/|\.\.).*)", re.DOTALL)
+"""A path that is joined to the letter of its option: `-f/etc/x`."""
 _URL = re.compile(r"(?:https?|ftps?|wss?|git|ssh)://", re.IGNORECASE)
 
 
@@ -91,6 +93,8 @@ class Places:
             self.fetch(word)
             return
         texts = {word.text, word.text.partition("=")[2] if word.text.startswith("-") or "=" in word.text else word.text}
+        if joined := _JOINED.fullmatch(word.text):
+            texts.add(joined[1])
         for text in texts - {"", "-"}:
             for _given, full in self._paths(Word(text), folders if folders is not None else frozenset()):
                 parent = os.path.dirname(full.rstrip("/"))

@@ -16,11 +16,11 @@ _SED = re.compile(
     (?:[pdq=nNhHgGxD]|\d*q|s([/|,\#@!:])(?:(?!\1)[^\\\n]|\\.)*\1(?:(?!\1)[^\\\n]|\\.)*\1[gpiI0-9]*)?\s*""",
     re.VERBOSE,
 )
-_AWK = re.compile(r"system|getline|[|>@]|extension|close|fflush")
+_AWK = re.compile(r"system|getline|[|>@]|extension|close|fflush|ARG[VC]")
 _TAR = (
     "-f -C -X -T -I -F -b -H -g --file --directory --exclude --exclude-from --files-from --to-command "
     "--use-compress-program --checkpoint-action --info-script --new-volume-script --transform "
-    "--strip-components --owner --group --mode --rsh-command --rmt-command"
+    "--strip-components --owner --group --mode --rsh-command --rmt-command --listed-incremental --index-file"
 )
 _RSYNC = (
     "-e -f -M -T -B --rsh --rsync-path --exclude --include --filter --files-from --exclude-from --include-from "
@@ -58,6 +58,13 @@ def condition(args: Sequence[Word]) -> Effects:
     """`test`: with `-v` it evaluates a subscript, which may run code."""
     if any(each.text in ("-v", "-R") for each in args):
         return Effects(opaque=["a condition on a variable's name may run code"])
+    return Effects(text_only=True, harmless=True)
+
+
+def wait(args: Sequence[Word]) -> Effects:
+    """With `-p` it sets a variable, and evaluates the index of a list, which may run code."""
+    if any(re.match(r"-[a-zA-Z]*p", each.text) for each in args):
+        return Effects(opaque=["the index of a list may run code"])
     return Effects(text_only=True, harmless=True)
 
 
@@ -220,10 +227,12 @@ def awk(args: Sequence[Word]) -> Effects:
     operands = [*given.operands]
     programs = given.values("-e", "--source")
     out = Effects(reads=given.values("-f", "--file"))
-    if out.reads or given.has("-i", "-l", "--include", "--load"):
+    if out.reads or given.has("-i", "-l", "-E", "--include", "--load", "--exec"):
         out.opaque.append("an awk program in a file may write files or run commands")
     elif not programs:
         programs, operands = operands[:1], operands[1:]
+    if given.has("-o", "-d", "-p", "-D", "--pretty-print", "--dump-variables", "--profile", "--debug"):
+        out.opaque.append("an option of awk writes a file")
     if any(not program.known or _AWK.search(program.text) for program in programs):
         out.opaque.append("this awk program may write files or run commands")
     out.reads.extend(each for each in operands if not re.match(r"[A-Za-z_]\w*=", each.text))
@@ -264,14 +273,19 @@ def unzip(args: Sequence[Word]) -> Effects:
 def tar(args: Sequence[Word]) -> Effects:
     """`-x` writes into the folder, `-c` into the archive; some options run programs."""
     plain = [*args]
+    out = Effects()
     if plain and re.fullmatch(r"[A-Za-z]+", plain[0].text):
+        if len(re.findall(r"[fCXTIFbHgKLNV]", plain[0].text)) > 1:
+            out.opaque.append("its letters take their values from the words behind them")
         plain[0] = Word("-" + plain[0].text, plain[0].why)  # the old style: tar xzf file
     given = options(plain, _TAR)
-    out = Effects()
     if given.has("-I", "-F", "--to-command", "--use-compress-program", "--checkpoint-action", "--info-script",
                  "--new-volume-script", "--rsh-command", "--rmt-command"):  # fmt: skip
         out.opaque.append("an option of it runs a program")
     archive, folder = given.values("-f", "--file"), given.values("-C", "--directory")
+    if given.has("-P", "--absolute-names"):
+        out.opaque.append("it takes the names in the archive as they are, wherever they lead")
+    out.writes.extend(given.values("-g", "--listed-incremental", "--index-file", "--one-top-level"))
     out.reads.extend(given.values("-X", "-T", "--exclude-from", "--files-from"))
     if any(":" in each.text for each in archive):
         out.opaque.append("the archive is on another machine")
