@@ -18,11 +18,12 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar, assert_never
 
 from cosh_nb import events as e
 from cosh_nb.render import markup
-from cosh_nb.render.blocks import Blocks
 from cosh_nb.render.cards import said
+from cosh_nb.render.folding import foldable
 from cosh_nb.render.footer import Phase, final, live
 from cosh_nb.render.markup import Rendered, shorten
-from cosh_nb.render.parts import Part, Plan, Prose, Said, Thought, plan_of
+from cosh_nb.render.parts import Part, Plan, Said, Thought, plan_of
+from cosh_nb.render.prose import ProseStream
 from cosh_nb.render.slots import MOST, Slot, Slots, joined
 from cosh_nb.render.steps import Folded, Step, preparing
 from cosh_nb.render.words import verb_of
@@ -35,10 +36,6 @@ if TYPE_CHECKING:
 WRITING = Phase("run", "Writing")
 LATE = "late"
 """The id of a question that a running call asks (the gate's check)."""
-JOINED = 1500
-"""Characters of prose that are drawn together where they came between two drawings."""
-FOLD = 3
-"""Steps in a row that fold to one when the turn is over."""
 NESTED = 60
 """Rows of a sub-agent that its own row shows."""
 
@@ -64,11 +61,10 @@ class TurnView:
         self._slots = Slots(most)
         self._placed = 0
         self._dirty: dict[Part, None] = {}
-        self._blocks = Blocks()
-        self._prose: Prose | None = None
         self._thought: Thought | None = None
         self._thinking_since = 0.0
         self._steps: dict[str, Step] = {}
+        self._prose = ProseStream(self.parts, self._dirty, self._add, self._touch)
         self._plan: Plan | None = None
         self._usage = e.Usage()
         self._label = self._ended_at = ""
@@ -213,26 +209,13 @@ class TurnView:
                 assert_never(event)
 
     def _write(self, text: str) -> None:
-        for block in self._blocks.feed(text):
-            self._freeze(block)
+        self._prose.write(text)
         if self._phase.words != WRITING.words:
             self._phase, self._since = WRITING, self._clock()
 
-    def _freeze(self, block: str) -> None:
-        """A block is whole: the open piece becomes it, or it joins the one before that was not drawn since."""
-        last = self.parts[-1] if self.parts else None
-        undrawn = self._prose is None and isinstance(last, Prose) and last in self._dirty
-        if undrawn and isinstance(last, Prose) and len(last.source) + len(block) < JOINED:
-            last.source = f"{last.source.rstrip()}\n\n{block}"
-            return
-        prose = self._prose or self._add(Prose())
-        prose.source, prose.done, self._prose = block, True, None
-        self._touch(prose)
-
     def _close_prose(self) -> None:
         self._close_thought()
-        for block in self._blocks.close():
-            self._freeze(block)
+        self._prose.close()
 
     def _think(self, text: str) -> None:
         if self._thought is None:
@@ -348,10 +331,10 @@ class TurnView:
                 part.fresh = False
                 if part.result is not None and part.result.metadata.get("diff"):
                     self._touch(part)
-        for run in _foldable(self.parts):
+        for run in foldable(self.parts):
             folded = Folded(done=True, pieces=run)
             self.parts.insert(self.parts.index(run[0]), folded)
-            self.parts = [part for part in self.parts if part not in run]
+            self.parts[:] = [part for part in self.parts if part not in run]
             self._slots.replace(run, folded)
             for piece in run:
                 self._dirty.pop(piece, None)
@@ -391,12 +374,7 @@ class TurnView:
 
     def _refresh(self) -> list[Part]:
         """The pieces, with what changed since they were drawn set to be drawn again."""
-        opened = self._blocks.open
-        if self._prose is None and opened.strip():
-            self._prose = self._add(Prose())
-        if self._prose is not None and self._prose.source != opened:
-            self._prose.source = opened
-            self._touch(self._prose)
+        self._prose.refresh()
         for part in self._dirty:
             part.held = None
         return self.parts
@@ -414,17 +392,3 @@ class TurnView:
         words = self._plan.now if self._plan is not None and self._phase.kind == "run" else ""
         now = self._clock()
         return live(self._phase, words, now - self._started, now - self._since, self._usage.total, self._hint)
-
-
-def _foldable(parts: Sequence[Part]) -> list[list[Step | Thought]]:
-    """Steps that were only the way, gathered between prose; changes, pictures and refusals keep their own rows."""
-    found: list[list[Step | Thought]] = [[]]
-    for part in parts:
-        match part:
-            case Step() if part.outcome:
-                continue
-            case Step() | Thought():
-                found[-1].append(part)
-            case _:
-                found.append([])
-    return [run for run in found if sum(isinstance(piece, Step) for piece in run) >= FOLD]
