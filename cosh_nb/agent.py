@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from cosh_nb import extensions
 from cosh_nb import prompt as prompts
-from cosh_nb.agent_types import agent_types
+from cosh_nb.agent_types import AgentType, agent_types
 from cosh_nb.agents import Home, SubAgents
 from cosh_nb.catalogue import DeclaredTools
 from cosh_nb.command_hooks import CommandHooks, Hook, configured
@@ -109,6 +109,8 @@ class Agent:
         self.settings = settings
         self.front = front
         self.extensions: tuple[extensions.Extension, ...] = ()
+        self.kinds: Mapping[str, AgentType] = {}
+        """The sub-agents that may be started."""
         self.problems: list[str] = []
         """What could not be read or used, a sentence each."""
         self.session = session or Session.new(self.workspace)
@@ -150,7 +152,7 @@ class Agent:
                 jobs=self.jobs,
                 inbox=self.inbox,
                 system=self._stable_prompt,
-                kinds=lambda: agent_types(self.workspace, trusted=self.settings.trusted)[0],
+                kinds=lambda: self.kinds,
                 price=self.costs.count,
                 provider=lambda model: self._build(None, model),
                 lasting=lambda: self.provider,
@@ -337,6 +339,8 @@ class Agent:
             hooks = [*own, *(hook for extension in found.extensions for hook in extension.hooks)]
         self.gate.rules = rules or settings.rules
         self.hooks.hooks = hooks
+        self.kinds, problems = agent_types(self.workspace, trusted=settings.trusted)
+        self.problems += problems
         self.skills.trusted = settings.trusted
         self.skills.extensions = [(one.name, folder) for one in found.extensions for folder in one.skills]
         self.skills.refresh()
@@ -536,12 +540,16 @@ class Agent:
             return self._system
         skills = tuple(self.ctx.skills.names())
         notebook = not isinstance(self.front.kernel, hosts.NoKernel)
-        key = (self.session.id, notebook, self.settings.trusted, skills)
+        written = tuple((kind.name, kind.description) for kind in self.kinds.values() if kind.source != "built-in")
+        key = (self.session.id, notebook, self.settings.trusted, skills, written)
         if self._stable is None or self._stable[0] != key:
             context = [file for extension in self.extensions for file in extension.context]
             text = prompts.stable(
                 self.workspace, notebook=notebook, trusted=self.settings.trusted, skills=skills, context=context
             )
+            if written:
+                text += "\n\nAgents that people wrote (Task with subagent_type):\n"
+                text += "\n".join(f"- {name}: {about}" for name, about in written)
             self._stable = (key, text)
         return self._stable[1]
 

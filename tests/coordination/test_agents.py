@@ -403,6 +403,7 @@ async def test_a_written_agent_has_its_own_prompt_tools_and_rules(work):
     await stage.play()
     first = cast.requests("HELPER")[0]
     assert "You review code." in first.system
+    assert "- reviewer: Reviews." in cast.requests("MAIN")[0].system
     assert [tool.name for tool in first.tools] == ["Bash", "Read"]
     assert [event.result.is_error for event in stage.nested(e.ToolFinished)] == [False, True]
     assert not (work / "x").exists()
