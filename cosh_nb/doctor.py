@@ -180,7 +180,7 @@ def _imports(python: str) -> str:
 
 
 def _model(known: Settings) -> Iterator[Finding]:
-    from cosh_nb.providers import choose
+    from cosh_nb.providers import addresses, choose
 
     try:
         choice = asyncio.run(choose.choose(known.env, known.values))
@@ -189,7 +189,7 @@ def _model(known: Settings) -> Iterator[Finding]:
     except CoshError as error:
         yield Finding("bad", f"the model cannot be used: {error}", "or: COSH_PROVIDER=offline, which needs nothing")
         return
-    place = f" at {choice.base_url}" if choice.base_url else ""
+    place = f" at {addresses.shown(choice.base_url)}" if choice.base_url else ""
     key = f", key from {choice.key_source}" if choice.key_source else ""
     named = (
         choice.provider if choice.provider == choice.model or not choice.model else f"{choice.provider} {choice.model}"

@@ -75,6 +75,13 @@ def test_a_model_service_is_named_with_the_reason(doctor, model_server):
     assert env["ANTHROPIC_API_KEY"] not in done.text
 
 
+def test_a_password_in_the_address_of_a_service_is_not_shown(doctor):
+    done = doctor(COSH_PROVIDER="openai", OPENAI_BASE_URL="http://ada:hush@models.test/v1?token=hush", COSH_MODEL="m")
+
+    assert "at http://models.test/v1 would answer" in done.text
+    assert "hush" not in done.text
+
+
 def test_a_provider_without_its_key_is_bad(doctor):
     done = doctor(COSH_PROVIDER="anthropic")
 
