@@ -23,9 +23,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from cosh_nb.files import write_atomic
 from cosh_nb.paths import data_folder
 from cosh_tools.contract import ToolCall
+from cosh_tools.own_files import write_atomic
 
 if TYPE_CHECKING:
     from cosh_tools.runner import Runner

@@ -14,10 +14,10 @@ from pathlib import Path
 from typing import Any
 
 from cosh_nb.errors import SettingsError
-from cosh_nb.files import write_atomic
 from cosh_nb.paths import claude_folder
 from cosh_nb.trust import Trust
 from cosh_tools.kinds import PermissionMode
+from cosh_tools.own_files import write_atomic
 from cosh_tools.policy.rules import BadRule, Rule, Rules, parse_rule
 
 HARMLESS = frozenset({"$schema", "permissions"})

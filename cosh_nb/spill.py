@@ -7,8 +7,8 @@ import shutil
 from dataclasses import dataclass
 from pathlib import Path
 
-from cosh_nb.files import write_atomic
 from cosh_nb.paths import cache_folder
+from cosh_tools.own_files import write_atomic
 
 LIMIT = 1_000_000_000
 """Bytes that all sessions together may keep."""

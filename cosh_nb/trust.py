@@ -8,8 +8,8 @@ import os
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from cosh_nb.files import write_atomic
 from cosh_nb.paths import data_folder
+from cosh_tools.own_files import write_atomic
 
 CONTRIBUTES = (
     ".claude/settings.json",

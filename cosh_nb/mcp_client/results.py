@@ -8,8 +8,8 @@ import json
 import mimetypes
 from typing import Any
 
-from cosh_nb.files import write_bytes
 from cosh_nb.paths import cache_folder
+from cosh_tools.own_files import write_bytes
 from cosh_tools.results import Media, ToolResult
 
 IMAGES = frozenset({"image/png", "image/jpeg", "image/gif", "image/webp"})

@@ -27,7 +27,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from cosh_nb.errors import ProviderError, UsageError
-from cosh_nb.files import write_atomic
+from cosh_tools.own_files import write_atomic
 
 if TYPE_CHECKING:
     from cosh_nb.events import StopReason

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import json
-import os
-import tempfile
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any
 
+from cosh_tools.own_files import write_atomic
 from cosh_tools.results import ToolError
 
 
@@ -73,12 +72,8 @@ class JobFile:
         return [job for value in values if (job := _job(value)) is not None]
 
     def _write(self, jobs: Sequence[StoredJob]) -> None:
-        handle, name = tempfile.mkstemp(dir=self._path.parent, prefix=self._path.name)
-        with os.fdopen(handle, "w", encoding="utf-8") as out:
-            json.dump({"tasks": [asdict(job) for job in jobs]}, out, ensure_ascii=False, indent=1)
-            out.flush()
-            os.fsync(out.fileno())
-        Path(name).replace(self._path)
+        whole = {"tasks": [asdict(job) for job in jobs]}
+        write_atomic(self._path, json.dumps(whole, ensure_ascii=False, indent=1))
 
 
 def _job(value: Any) -> StoredJob | None:

@@ -9,13 +9,13 @@ from __future__ import annotations
 import json
 import os
 import re
-import tempfile
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, Literal, assert_never
 
 from cosh_tools.hosts import Grant
 from cosh_tools.kinds import PermissionMode
+from cosh_tools.own_files import write_atomic
 from cosh_tools.policy.decide import Ask, Subject, to_cover
 from cosh_tools.policy.modes import scopes
 from cosh_tools.policy.rules import BadRule, Rule, parse_rule
@@ -59,7 +59,8 @@ class GrantStore:
             self._session.extend(rule for rule in grant.rules if rule not in self._session)
             return
         self._always.extend(rule for rule in grant.rules if rule not in self._always)
-        self._save(self._file)
+        texts = [rule.text for rule in grant.rules]
+        self._save(self._file, lambda kept: [*kept, *(text for text in texts if text not in kept)])
 
     def forget(self, text: str) -> bool:
         """Take back every grant with this rule text; whether there was one."""
@@ -67,7 +68,7 @@ class GrantStore:
         self._session = [rule for rule in self._session if rule.text != text]
         self._always = [rule for rule in self._always if rule.text != text]
         if self._file is not None and before != len(self.rules):
-            self._save(self._file)
+            self._save(self._file, lambda kept: [one for one in kept if one != text])
         return before != len(self.rules)
 
     def _load(self) -> list[Rule]:
@@ -88,16 +89,16 @@ class GrantStore:
             return {}
         return data if isinstance(data, dict) else {}
 
-    def _save(self, file: Path) -> None:
+    def _save(self, file: Path, change: Callable[[list[str]], list[str]]) -> None:
+        """Change what the file holds now: another kernel may have forgotten or added a grant since we read it."""
         from filelock import FileLock  # loaded where a grant is written, not where one is read
 
         file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         with FileLock(f"{file}.lock", timeout=5):
-            everything = self._read_all() | {self._key: [rule.text for rule in self._always]}
-            handle, name = tempfile.mkstemp(dir=file.parent, prefix=file.name)
-            with os.fdopen(handle, "w", encoding="utf-8") as out:
-                json.dump(everything, out, indent=1)
-            Path(name).replace(file)
+            everything = self._read_all()
+            kept = everything.get(self._key)
+            everything[self._key] = change([str(text) for text in kept] if isinstance(kept, list) else [])
+            write_atomic(file, json.dumps(everything, indent=1))
 
 
 def _rules(call: Subject, touches: Sequence[Touch], root: Path) -> tuple[tuple[Rule, ...], str]:
