@@ -248,11 +248,12 @@ class TurnView:
         step.answer, step.answered_at, step.alone = answer, self._wall()[-5:], False
         step.state = "running" if step.resumes == "running" else "answered"
         self._touch(step)
-        if step.id == LATE and isinstance(answer, Refused):
+        inner = step.id == LATE or bool(request.agent)  # a part of a call that has its own row
+        if inner and isinstance(answer, Refused):
             step.ended, step.done = f"{said(answer)}, {step.answered_at}", True
-            del self._steps[LATE]
-        elif step.id == LATE:
-            self._drop(step)  # what it asked for is a part of a call that has its own row
+            del self._steps[step.id]
+        elif inner:
+            self._drop(step)
         self._go("run", "Going on")
 
     def _finish(self, event: e.ToolFinished) -> None:
