@@ -69,7 +69,8 @@ def test_an_allow_rule_covers_its_own_command_and_no_other(command: str, folder:
         "git fetch --upload-pa='touch x' .", "git ls-remote --exe='touch x' .", "git push --rece='touch x' .",
         "git clone -qu 'touch x' . y", "git clone -ux . y", "git clone --conf core.fsmonitor=x . y",
         "git rebase --exe 'touch x'", "git rebase -ix 'touch x'", "git difftool -yx touch",
-        "git grep --open='touch x' a", "git diff --ext-dif", "git config --unset-al x", "git init --templ=/tmp", "git remote add x ext::sh",
+        "git grep --open='touch x' a", "git diff --ext-dif", "git config --unset-al x",
+        "git init --templ=/tmp", "git remote add x ext::sh",
         "git archive -o/etc/x HEAD", "git log --outp=/etc/x", "git format-patch --output-d=/etc/x HEAD",
         "git commit -F/etc/shadow", "git clone --separate-git-d=/etc/y . y", "git clone -b main https://x.org/a /etc/y",
         "git worktree add -b x /etc/y",
@@ -87,11 +88,12 @@ def test_no_spelling_of_an_option_escapes_what_is_known_of_it(command: str, fold
     [
         "make -f/etc/passwd", "pytest -c/etc/passwd", "tar xfC a.tar /etc", "tar xPf a.tar",
         "tar xf a.tar --one-top=/etc/x", "tar cf a.tar -g /etc/x sub", "tar cf a.tar --index-file=/etc/x sub",
-        "awk -o/etc/x 1 a.py", "awk -E/etc/x a.py", "awk --exec=/etc/x", "awk --prof=/etc/x 1 a.py", "awk 'BEGIN{ARGV[1]=\"/etc/shadow\";ARGC=2}{print}'",
+        "awk -o/etc/x 1 a.py", "awk -E/etc/x a.py", "awk --exec=/etc/x", "awk --prof=/etc/x 1 a.py",
+        "awk 'BEGIN{ARGV[1]=\"/etc/shadow\";ARGC=2}{print}'",
     ],
 )  # fmt: skip
 def test_a_path_outside_counts_however_its_option_is_written(command: str, folder: Path):
-    assert isinstance(decided(command, folder, allow=(f"Bash({command.partition(" ")[0]}:*)",)), Ask)
+    assert isinstance(decided(command, folder, allow=(f"Bash({command.partition(' ')[0]}:*)",)), Ask)
 
 
 @pytest.mark.parametrize(
