@@ -23,6 +23,7 @@ from cosh_nb.render.style import css
 from cosh_nb.render.turn import TurnView
 from cosh_nb.render.words import object_of
 from cosh_tools.contract import ToolCall
+from cosh_tools.fences import fenced
 from cosh_tools.names import canonical
 from cosh_tools.results import Media, ToolResult
 
@@ -233,9 +234,9 @@ def _step_markdown(event: e.ToolFinished) -> str:
     language, code = ("python", given.get("code")) if "code" in given else ("bash", given.get("command"))
     parts = [f"- {line}"]
     if isinstance(code, str) and ("\n" in code or len(code) > 100):
-        parts.append(_fenced(code, language))
+        parts.append(_block(code, language))
     if event.result.content.strip():
-        parts.append(_fenced(event.result.content, ""))
+        parts.append(_block(event.result.content))
     return "\n\n".join(parts)
 
 
@@ -244,14 +245,11 @@ def _line(text: str) -> str:
     return re.sub(r"([\\`*_\[\]<>$|!])", r"\\\1", shorten(text, 400))
 
 
-def _fenced(text: str, language: str) -> str:
-    """The text in a fence that nothing in it can close."""
+def _block(text: str, language: str = "") -> str:
+    """Code or output without colours, cut where it is long."""
     from cosh_nb.render import ansi
 
-    shown = ansi.strip(text, OUTPUT).rstrip("\n")
-    longest = max((len(run) for run in re.findall(r"`+", shown)), default=0)
-    fence = "`" * max(3, longest + 1)
-    return f"{fence}{language}\n{shown}\n{fence}"
+    return fenced(ansi.strip(text, OUTPUT).rstrip("\n"), language)
 
 
 def _quoted(text: str) -> str:

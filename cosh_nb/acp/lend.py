@@ -11,6 +11,7 @@ from acp.exceptions import RequestError
 from acp.schema import AllowedOutcome, PermissionOption, ToolCallUpdate
 
 from cosh_nb.acp import draw
+from cosh_tools.fences import fenced
 from cosh_tools.hosts import Allowed, ApprovalAnswer, ApprovalRequest, NobodyToAsk, Question, Refused
 from cosh_tools.results import ToolError
 
@@ -133,5 +134,5 @@ def _content(request: ApprovalRequest) -> list[Any]:
     """What exactly would happen, and why it asks."""
     change = draw.content(request.call.name, request.call.input, request.working_dir)
     if not change and request.diff:
-        change = [h.tool_content(h.text_block(f"```diff\n{request.diff}\n```"))]
+        change = [h.tool_content(h.text_block(fenced(request.diff, "diff")))]
     return [*change, h.tool_content(h.text_block(request.reason.reason))]

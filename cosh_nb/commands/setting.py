@@ -9,6 +9,7 @@ from cosh_nb.commands import Command, Desk
 from cosh_nb.commands.sessions import new
 from cosh_nb.errors import UsageError
 from cosh_nb.settings import UserSettings
+from cosh_tools.fences import fenced
 
 
 async def config(desk: Desk, arguments: str) -> str:
@@ -18,7 +19,7 @@ async def config(desk: Desk, arguments: str) -> str:
     if not key:
         shown = json.dumps(dict(agent.settings.values), indent=2, ensure_ascii=False)
         files = ", ".join(f"`{file}`" for file in agent.settings.sources) or "no file"
-        return f"From {files}:\n\n```json\n{shown}\n```"
+        return f"From {files}:\n\n{fenced(shown, 'json')}"
     settings = UserSettings(agent.settings)
     if not value.strip():
         return f"`{key}` is `{json.dumps(settings.get(key), ensure_ascii=False)}`."
@@ -54,7 +55,7 @@ async def doctor(desk: Desk, arguments: str) -> str:
 
     lines: list[str] = []
     await asyncio.to_thread(check.run, lines.append, desk.workspace)
-    return "```text\n" + "\n".join(lines) + "\n```"
+    return fenced("\n".join(lines), "text")
 
 
 def _value(text: str) -> object:

@@ -14,6 +14,7 @@ from cosh_nb.timetravel.snapshots import FileState
 from cosh_nb.timetravel.turns import Turn, Turns
 from cosh_nb.timetravel.undo import Undone
 from cosh_nb.timetravel.undo import undo as take_back
+from cosh_tools.fences import fenced
 from cosh_tools.results import ToolError
 
 _DIFF_BYTES = 1_000_000
@@ -61,7 +62,7 @@ async def diff(desk: Desk, arguments: str) -> str:
         parts.append(text)
     for path, changes in turn.cells.items():
         for name, (old, new) in changes.changed.items():
-            parts.append(_fenced(_cell_diff(f"{path.name} {name}", old, new)))
+            parts.append(_as_diff(_cell_diff(f"{path.name} {name}", old, new)))
     if turn.code_ran:
         parts.append(await _variable_lines(turns, turn))
     parts += turn.problems
@@ -173,7 +174,7 @@ def _file_diff(turns: Turns, path: Path, shown: str, was: FileState, became: Fil
     if not lines:
         mode = f": mode {was.mode:o} before, {now.mode:o} now" if was.mode != now.mode else " has no lines that differ"
         return f"`{shown}`{mode}.{since}"
-    return _fenced(lines) + since
+    return _as_diff(lines) + since
 
 
 def _cell_diff(name: str, old: Cell | None, new: Cell | None) -> Iterable[str]:
@@ -182,10 +183,10 @@ def _cell_diff(name: str, old: Cell | None, new: Cell | None) -> Iterable[str]:
     return difflib.unified_diff(was, now, name if old else "(no cell)", name if new else "(no cell)", lineterm="")
 
 
-def _fenced(lines: Iterable[str]) -> str:
+def _as_diff(lines: Iterable[str]) -> str:
     every = list(lines)
     more = [f"... {len(every) - _DIFF_LINES} more lines"] if len(every) > _DIFF_LINES else []
-    return "\n".join(["~~~~~~diff", *every[:_DIFF_LINES], *more, "~~~~~~"])
+    return fenced("\n".join([*every[:_DIFF_LINES], *more]), "diff")
 
 
 async def _variable_lines(turns: Turns, turn: Turn) -> str:
@@ -207,7 +208,7 @@ async def _variable_lines(turns: Turns, turn: Turn) -> str:
             case "changed":
                 same = change.was == change.now
                 rows.append(f"~ {change.name}: {change.was}" + (", changed in place" if same else f" -> {change.now}"))
-    return _fenced(row.replace("\n", " ") for row in rows)
+    return _as_diff(row.replace("\n", " ") for row in rows)
 
 
 def _place(path: Path, desk: Desk) -> str:

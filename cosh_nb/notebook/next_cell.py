@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from cosh_tools.fences import fenced
 from cosh_tools.hosts import CellEdit, CellReport
 from cosh_tools.notebook.steps import refused
 
@@ -44,7 +45,7 @@ class NextCell:
         for edit in edits:
             problem = self._not_next(edit)
             if problem:
-                shown = f" Show the user the cell to copy:\n```\n{edit.source}\n```" if edit.source else ""
+                shown = f" Show the user the cell to copy:\n{fenced(edit.source)}" if edit.source else ""
                 reports.append(refused(edit, f"{path.name} was not changed: {why}, and {problem}.{shown} {INSTALL}"))
                 continue
             parent = self._running()

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import Any
 
+from cosh_tools.fences import fenced
 from cosh_tools.hosts import CellEdit, CellReport
 
 _NUMBERED = re.compile(r"(?:cell-)?(\d{1,6})")
@@ -126,10 +127,10 @@ def landed(
 
 def conflicted(edit: CellEdit, name: str, index: int | None, now: str, read: str | None) -> CellReport:
     """A step that was not done because the cell is another one than the model read."""
-    texts = f"It was, as you read it:\n{_fenced(read)}\n" if read is not None else ""
+    texts = f"It was, as you read it:\n{fenced(read)}\n" if read is not None else ""
     return CellReport(
         "conflicted", edit.mode, name, index, None, None,
-        f"Cell {name} was changed since you read it, so it was left as it is. {texts}It is now:\n{_fenced(now)}\n"
+        f"Cell {name} was changed since you read it, so it was left as it is. {texts}It is now:\n{fenced(now)}\n"
         "Take the change into account and send the edit again.",
         read or "", now,
     )  # fmt: skip
@@ -143,8 +144,3 @@ def refused(edit: CellEdit, why: str) -> CellReport:
 def provenance(mark: Mapping[str, Any], source: str) -> dict[str, Any]:
     """The metadata of a cell that the agent wrote. The digest tells later whether a person edited it since."""
     return {"cosh": {**mark, "sha256": digest(source)[:16]}} if mark else {}
-
-
-def _fenced(text: str) -> str:
-    fence = "````" if "```" in text else "```"
-    return f"{fence}\n{text}\n{fence}"
