@@ -63,3 +63,24 @@ def test_a_job_that_comes_due_gets_a_card_of_its_own_and_asks_nobody(
     assert "the person may be away" in results(model_server.requests[-1])[0]
     assert kernel.buttons() == []
     kernel.wait(lambda: json.loads(file.read_text()) == {"tasks": []}, 10, "an end of the one-shot job")
+
+
+def test_a_question_of_a_sub_agent_is_asked_once_and_leaves_no_row_that_says_otherwise(
+    kernel: KernelClient, model_server: ModelServer
+):
+    def answers(request: Any) -> Any:
+        if "HELPER" in json.dumps(request["messages"][0]):
+            return "made x" if results(request) else turn(call("Bash", {"command": "touch x"}))
+        task = {"description": "make x", "prompt": "HELPER: make x", "name": "maker"}
+        return "thanks" if results(request) else turn(call("Task", task))
+
+    model_server.answer(answers)
+    cell = kernel.start("%%cosh\nMAIN")
+    kernel.click("Use once")
+    kernel.wait(lambda: "Run once" in kernel.buttons(), 15, "the question of the sub-agent")
+    assert "(agent maker)" in cell.text
+    kernel.click("Run once")
+    kernel.finish(cell)
+    assert (kernel.cwd / "x").exists()
+    assert "Ran touch x" in cell.text
+    assert "Not run" not in cell.text

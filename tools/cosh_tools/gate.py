@@ -11,7 +11,7 @@ from cosh_tools.contract import PermissionDenied, Tool, ToolCall, ToolContext, T
 from cosh_tools.hosts import Allowed, ApprovalAnswer, ApprovalRequest, RanElsewhere, Refused, Undecided
 from cosh_tools.kinds import PermissionLevel
 from cosh_tools.names import canonical
-from cosh_tools.policy.decide import Allow, Ask, Decision, Deny, Subject, decide, needs_cover
+from cosh_tools.policy.decide import Allow, Ask, Decision, Deny, Subject, decide, to_cover
 from cosh_tools.policy.grants import GrantStore, offers
 from cosh_tools.policy.rules import Rules, first_match, parse_rule
 from cosh_tools.touches import Runs, Writes
@@ -193,7 +193,7 @@ def _within(subject: Subject, touches: Sequence[Touch], ctx: ToolContext) -> boo
     rules = [parse_rule(text, ctx.workspace) for text in ctx.state.narrowed_to if text.strip()]
     if any(rule.names(subject.tool) for rule in rules):
         return True
-    needed = [touch for touch in touches if needs_cover(touch)]
+    needed = to_cover(touches)
     return bool(needed) and all(any(rule.matches(touch) for rule in rules) for touch in needed)
 
 
