@@ -92,7 +92,19 @@ def tool_name(tool: str) -> str:
 
 def object_of(given: Mapping[str, Any]) -> str:
     """What a call is about, read from its arguments, where the event does not say it."""
-    for name in ("file_path", "path", "notebook_path", "command", "code", "pattern", "query", "url", "name", "id"):
+    for name in (
+        "file_path",
+        "path",
+        "notebook_path",
+        "command",
+        "code",
+        "pattern",
+        "query",
+        "url",
+        "setting",
+        "name",
+        "id",
+    ):
         value = given.get(name)
         if isinstance(value, str) and value.strip():
             return value.strip().splitlines()[0]
@@ -101,7 +113,7 @@ def object_of(given: Mapping[str, Any]) -> str:
 
 def is_code(tool: str, target: str) -> bool:
     """Whether the object of a row is a path, a pattern or code, set in the code font."""
-    return not target.startswith(("cell ", "cells ", "“", "the ")) and tool not in (
+    return not target.startswith(("cell ", "cell-", "cells ", "“", "the ")) and tool not in (
         "Task",
         "WebSearch",
         "AskUserQuestion",

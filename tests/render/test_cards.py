@@ -49,7 +49,7 @@ GRANTS = (
         (request("Edit", {"file_path": "/home/ada/sales/a.py"}, path(Writes, "/home/ada/sales/a.py")), "Change a.py?"),
         (request("WebFetch", {"url": "https://x.org/a"}, Fetches("https://x.org/a", "x.org")), "Fetch from x.org?"),
         (request("Read", {"file_path": "~/.ssh/id"}, path(Reads, "~/.ssh/id", inside=False)), "Read ~/.ssh/id?"),
-        (request("NotebookEdit", {"cell_id": "cell-3"}, path(Writes, "n.ipynb")), "Change cell 3?"),
+        (request("NotebookEdit", {"cell_id": "cell-3"}, path(Writes, "n.ipynb")), "Change cell-3?"),
         (request("NotebookEdit", {"edit_mode": "insert"}, path(Writes, "n.ipynb")), "Insert a new cell?"),
         (
             request("NotebookEdit", {"cell_id": "abc", "edit_mode": "delete"}, path(Writes, "n.ipynb")),
@@ -61,7 +61,11 @@ GRANTS = (
             request("mcp__github__create_issue", {"title": "x"}, Uses("mcp", "github: create_issue")),
             "Use github: create_issue?",
         ),
-        (request("Config", {"setting": "model"}, Needs("It changes settings.")), "Use Config?"),
+        (request("Config", {"setting": "model"}, Needs("It changes settings."), verb="configure"), "Configure model?"),
+        (request("EnterWorktree", {}, Needs("x"), verb="enter worktree"), "Enter worktree?"),
+        (request("Task", {"description": "Find callers"}, Uses("Task", "explore")), "Start an agent: Find callers?"),
+        (request("NotebookEdit", {"edits": [{}, {}]}, path(Writes, "n.ipynb")), "Make 2 changes to cells?"),
+        (request("NotebookEdit", {"cell_id": "a", "edit_mode": "move"}, path(Writes, "n.ipynb")), "Move cell a?"),
     ],
 )
 def test_the_title_is_a_question_with_the_verb(asked, title):
@@ -141,7 +145,8 @@ def test_a_destructive_call_offers_no_first_and_nothing_lasting():
         (request("WebFetch", {}, Fetches("https://x.org", "x.org")), "Fetch once", "Don’t fetch"),
         (request("Python", {"code": ""}, RunsCode("")), "Run once", "Don’t run"),
         (request("NotebookEdit", {"edit_mode": "insert"}, path(Writes, "n.ipynb")), "Insert", "Don’t insert"),
-        (request("Config", {}, Needs("x")), "Use once", "Don’t use"),
+        (request("mcp__x__y", {}, Needs("x"), verb="mcp__x__y"), "Use once", "Don’t use"),
+        (request("Config", {}, Needs("x"), verb="configure"), "Configure once", "Don’t configure"),
     ],
 )
 def test_buttons_say_the_verb(asked, yes, no):
