@@ -75,12 +75,12 @@ class Checkpoints:
         """Why variables are left alone here."""
         return unavailable()
 
-    async def take(self, key: int) -> str:
-        """Fork a copy."""
+    async def take(self, key: int, spare: int | None = None) -> str:
+        """Fork a copy. Where room is made for it, `spare` stays."""
         if self.unavailable():
             return ""  # said when somebody asks for an undo
         try:
-            await self._on_main(self._take, key)
+            await asyncio.wrap_future(self._mailbox.call(self._take, key, spare))
         except ChildFailed as error:
             return f"The variables of this turn were not kept: {error}"
         return ""
@@ -112,8 +112,8 @@ class Checkpoints:
 
     # -- on the main thread -------------------------------------------------------------------------------------------
 
-    def _take(self, key: int) -> None:
-        self._make_room()
+    def _take(self, key: int, spare: int | None) -> None:
+        self._make_room(spare)
         namespace, hidden = self._namespace(), self._hidden()
         kept: dict[int, Any] = {}
         frames = {}
@@ -221,17 +221,18 @@ class Checkpoints:
             raise ToolError("Variables were left alone: the copy of them is gone.")
         return copy
 
-    def _make_room(self) -> None:
+    def _make_room(self, spare: int | None) -> None:
         for key, copy in list(self._copies.items()):
             if not copy.child.alive:
                 self._drop(key)
-        while len(self._copies) >= KEPT:
-            self._drop(next(iter(self._copies)))
-        if self._copies and free_memory() < FREE:
-            self._drop(next(iter(self._copies)))
+        oldest = [key for key in self._copies if key != spare]
+        while oldest and len(self._copies) >= KEPT:
+            self._drop(oldest.pop(0))
+        if oldest and free_memory() < FREE:
+            self._drop(oldest.pop(0))
         most = rollup("self", "Rss") * OWN
-        for key, copy in list(self._copies.items()):
-            if copy.child.own_memory() > most > 0:
+        for key in oldest:
+            if self._copies[key].child.own_memory() > most > 0:
                 self._drop(key)
 
     def _drop(self, key: int) -> None:

@@ -16,6 +16,8 @@ from collections import Counter, OrderedDict, defaultdict, deque
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from cosh_nb.notebook.frames import look
+
 _PLAIN = (
     int, float, complex, bool, type(None), dt.date, dt.datetime, dt.timedelta, decimal.Decimal,
     fractions.Fraction, uuid.UUID, pathlib.PosixPath, pathlib.WindowsPath, range,
@@ -27,11 +29,14 @@ _WIDE = 160
 
 
 def sketch_all(namespace: Mapping[str, Any], names: Sequence[str], limit: int, hidden: Mapping[str, Any]) -> str:
-    """One line per variable: all of the person's own, or those named."""
+    """One line per variable; for those that are named, a look into them too."""
     snapshot = dict(namespace)
     if names:
         found = [name for name in names if name in snapshot]
-        lines = [f"{name}: {sketch(snapshot[name])}" for name in found]
+        lines = []
+        for name in found[:limit]:
+            lines.append(f"{name}: {sketch(snapshot[name])}")
+            lines += [f"  {line}" for line in look(snapshot[name])]
         lines += [f"{name}: not defined" for name in names if name not in snapshot]
         return "\n".join(lines)
     own = sorted(
@@ -90,14 +95,16 @@ def _inside(value: Any) -> str:
 def _shape(value: Any, kind: type) -> str:
     if kind.__module__.partition(".")[0] not in _KNOWN_SHAPES:
         return ""
+    if kind.__name__ == "LazyFrame":
+        return " (not computed)"
     try:
         shape, dtype = getattr(value, "shape", None), getattr(value, "dtype", None)
         words = f" of shape {tuple(shape)}" if isinstance(shape, tuple | list) else ""
         if dtype is not None:
             words += f", {dtype}"
-        columns = getattr(value, "columns", None)
+        columns = getattr(value, "column_names", None) or getattr(value, "columns", None)
         if columns is not None:
-            words += f", columns {_short(', '.join(map(_label, list(columns)[:20])))}"
+            words += f", columns {_short(', '.join(map(_label, list(columns[:20]))))}"
     except Exception as error:  # noqa: BLE001  (a library's property may raise anything)
         return f" (its shape cannot be read: {type(error).__name__})"
     return words

@@ -31,8 +31,8 @@ class Variables(Protocol):
         """Why variables are left alone here; empty where they are kept."""
         ...
 
-    async def take(self, key: int) -> str:
-        """Keep the variables as they are now; why it could not be done, or nothing."""
+    async def take(self, key: int, spare: int | None = None) -> str:
+        """Keep the variables as they are now, and those of `spare`; why it could not be done, or nothing."""
         ...
 
     async def seal(self, key: int) -> None:
@@ -59,9 +59,9 @@ class NoVariables:
         """That there is none."""
         return "this session has no notebook kernel"
 
-    async def take(self, key: int) -> str:
+    async def take(self, key: int, spare: int | None = None) -> str:
         """Keep nothing."""
-        del key
+        del key, spare
         return ""
 
     async def seal(self, key: int) -> None:

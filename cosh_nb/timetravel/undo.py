@@ -154,7 +154,7 @@ async def _variables(turns: Turns, turn: Turn, record: Turn, report: Undone) -> 
             "Variables were left alone: the copy of them is gone (five turns are kept, fewer where memory is short)"
         )
         return
-    if problem := await variables.take(record.key):
+    if problem := await variables.take(record.key, spare=turn.key):
         report.lost.append(problem)
     else:
         record.code_ran = True
