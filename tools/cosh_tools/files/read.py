@@ -128,7 +128,7 @@ def _text(call: ReadInput, real: Path, handle: int, found: os.stat_result, ctx: 
     try:
         if found.st_size > HASHED_IN_FULL:
             source = OnDisk(handle, found.st_size)
-            style = sniff(source.at(0, _HEAD * 4), whole=False)
+            style = sniff(source.at(0, _HEAD), whole=False)
             if style.encoding.startswith(("utf-16", "utf-32")):
                 raise ToolError(
                     f"{given} is {style.encoding} of {found.st_size:,} bytes. Convert it first: Bash iconv."

@@ -22,6 +22,7 @@ _LEGACY = (
     "shift_jis", "euc_jp", "gb18030", "big5", "euc_kr",
 )  # fmt: skip
 _SAMPLE = 256 * 1024
+_HEAD = 16 * 1024
 _CONTROLS = bytes(set(range(32)) - set(b"\t\n\r\f\b\x1b"))
 _FEW = 40
 _HIGH = re.compile(rb"[\x80-\xff]+")
@@ -98,13 +99,12 @@ def body_of(data: bytes, style: TextStyle) -> bytes:
 
 def _utf8(data: bytes, whole: bool) -> TextStyle:
     """UTF-8, UTF-8 with damage, or a legacy encoding."""
-    sample = data[:_SAMPLE]
-    odd = len(sample) - len(sample.translate(None, _CONTROLS))
-    if odd * 10 > len(sample):
+    head = data[:_HEAD]
+    if (len(head) - len(head.translate(None, _CONTROLS))) * 10 > len(head):
         raise NotText("it holds too many control characters to be text")
     if _decodes(data, "utf-8", whole):
         return TextStyle()
-    lossy = sample.decode("utf-8", "replace")
+    lossy = data[:_SAMPLE].decode("utf-8", "replace")
     good = sum(1 for char in lossy if char > "\x7f" and char != "\ufffd")
     if good > 2 * lossy.count("\ufffd"):
         return TextStyle(damaged=True)

@@ -20,6 +20,7 @@ from cosh_tools.touches import Reads
 
 MOST = 250
 _PATIENCE = 20.0
+_FROM_DESCRIPTORS = os.scandir in os.supports_fd and hasattr(os, "O_DIRECTORY")
 
 
 class GlobInput(ToolInput):
@@ -104,20 +105,23 @@ def _find(root: str, pattern: str, ignoring: bool, stopped: threading.Event) -> 
             found.timed_out = True
             break
         folder, prefix, states, ignores = todo.pop()
+        handle = -1
         try:
-            with os.scandir(folder) as scan:
-                entries = list(scan)
+            if _FROM_DESCRIPTORS:  # what is in the folder is then looked up in it, not on the long way from the root
+                handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+            with os.scandir(folder if handle < 0 else handle) as scan:
+                _look(list(scan), folder, prefix, states, ignores, glob, found, todo)
         except OSError:
             found.unreadable += 1
-            continue
-        if ignores is not None:
-            ignores = ignores.inside(folder, prefix, [entry.name for entry in entries if entry.name[0] == "."])
-        _look(entries, prefix, states, ignores, glob, found, todo)
+        finally:
+            if handle >= 0:
+                os.close(handle)
     return found
 
 
 def _look(
     entries: list[os.DirEntry[str]],
+    folder: str,
     prefix: str,
     states: globs.States,
     ignores: Ignores | None,
@@ -126,30 +130,33 @@ def _look(
     todo: list[tuple[str, str, globs.States, Ignores | None]],
 ) -> None:
     """The files of one folder that match, and the folders to go on with."""
+    if ignores is not None:
+        ignores = ignores.inside(folder, prefix, [entry.name for entry in entries if entry.name[0] == "."])
     takes, add = glob.takes(states), found.paths.append
-    maybe = ignores.may_hide if ignores is not None and ignores.everything else _never
+    hidden = ignores.hides_any if ignores is not None and ignores.everything else _nothing
+    inner_states, folder = glob.enter, f"{folder.rstrip('/')}/"
     for entry in entries:
         name = entry.name
         if entry.is_dir(follow_symlinks=False):
-            inner = glob.enter(states, name)
+            inner = inner_states(states, name)
             if not inner or name in VCS:
                 continue
-            if maybe(name) and ignores is not None and ignores.hides(name, prefix + name, folder=True):
+            if hidden(name, prefix, folder=True):
                 found.hidden_folders.append(prefix + name)
             else:
-                todo.append((entry.path, f"{prefix}{name}/", inner, ignores))
+                todo.append((folder + name, f"{prefix}{name}/", inner, ignores))
         elif takes(name) and (not entry.is_symlink() or not entry.is_dir()):
-            if maybe(name) and ignores is not None and ignores.hides(name, prefix + name, folder=False):
+            if hidden(name, prefix, folder=False):
                 found.hidden_files += 1
             else:
                 try:
-                    add((entry.stat().st_mtime_ns, entry.path))
+                    add((entry.stat().st_mtime_ns, folder + name))
                 except OSError:
-                    add((0, entry.path))  # a link that leads nowhere still has a name
+                    add((0, folder + name))  # a link that leads nowhere still has a name
 
 
-def _never(name: str) -> bool:
-    del name
+def _nothing(name: str, prefix: str, *, folder: bool) -> bool:
+    del name, prefix, folder
     return False
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from functools import cache
+from operator import methodcaller
 
 from cosh_tools.results import ToolError
 
@@ -79,7 +80,7 @@ class Glob:
         suffixes = [found[1] for segment in last if (found := _PLAIN_SUFFIX.fullmatch(segment))]
         if len(suffixes) == len(last):
             ends = tuple(suffixes)
-            return lambda name: name.endswith(ends)
+            return methodcaller("endswith", ends)
         test = re.compile("|".join(f"(?:{segment_regex(segment, self.pattern)})" for segment in last)).fullmatch
         literal = frozenset(last)
         return lambda name: test(name) is not None or name in literal

@@ -59,7 +59,7 @@ class Walk:
             verdict = self.override.verdict(name, path, folder=True)
             if verdict is not None:
                 return not verdict
-        return ignores is None or not (ignores.may_hide(name) and ignores.hides(name, path, folder=True))
+        return ignores is None or not ignores.hides_any(name, path[: -len(name)], folder=True)
 
     def _takes(self, name: str, path: str, ignores: Ignores | None) -> bool:
         if name in VCS or (self.types is not None and not self.types(name)):
@@ -72,7 +72,7 @@ class Walk:
                 return False
         if not self.hidden and name.startswith("."):
             return False
-        return ignores is None or not (ignores.may_hide(name) and ignores.hides(name, path, folder=False))
+        return ignores is None or not ignores.hides_any(name, path[: -len(name)], folder=False)
 
 
 def _name(entry: Entry) -> str:

@@ -65,6 +65,9 @@ class LineSearch:
         self.per_file: int | None = query["per_file"]
         self.lowered = words.ignore_case
         self.needed = _needed(words.needed, lowered=words.ignore_case)
+        # A match in a line needs such a text in that line, and finding one is cheap and never catastrophic.
+        literals = "|".join(map(re.escape, words.needed))
+        self.candidate = re.compile(literals, re.IGNORECASE if words.ignore_case else 0) if literals else None
         self._kinds = {False: (self.in_buffer, self.in_line)}
 
     def _compiled(self, *, damaged: bool) -> tuple[Translated, re.Pattern[str], re.Pattern[str]]:
@@ -147,7 +150,7 @@ class LineSearch:
                 line = text.rfind("\n", 0, start) + 1
                 yield line, _line_end(text, start), start
             return
-        at, size, find = 0, len(text), self.in_buffer.search
+        at, size, find = 0, len(text), (self.candidate or self.in_buffer).search
         while at < size:
             match = find(text, at)
             if match is None or match.start() >= size:
