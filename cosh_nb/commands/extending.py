@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from cosh_nb.commands import Command, Desk, Serves
+from cosh_nb.commands.tables import cell, code
 from cosh_nb.errors import UsageError
 
 
@@ -11,7 +12,7 @@ async def skills(desk: Desk, arguments: str) -> str:
     del arguments
     desk.agent.skills.refresh()
     every = desk.agent.skills.all()
-    rows = [f"| `/{skill.name}` | {skill.level} | {_cell(skill.description)} |" for skill in every]
+    rows = [f"| `/{skill.name}` | {skill.level} | {cell(skill.description)} |" for skill in every]
     told = [f"- {problem}" for problem in desk.agent.skills.problems]
     if not rows:
         rows = ["No skill is here yet. Write one as `.claude/skills/NAME/SKILL.md`."]
@@ -66,16 +67,12 @@ async def hooks(desk: Desk, arguments: str) -> str:
     """The hooks in force."""
     del arguments
     rows = [
-        f"| {hook.event} | `{hook.matcher or '*'}` | `{_cell(hook.command)}` | {hook.where} |"
+        f"| {hook.event} | {code(hook.matcher or '*')} | {code(hook.command, 120)} | {hook.where} |"
         for hook in desk.agent.hooks.hooks
     ]
     if not rows:
         return "No hook is in force."
     return "\n".join(["| event | for | command | from |", "|---|---|---|---|", *rows])
-
-
-def _cell(text: str) -> str:
-    return " ".join(text.replace("|", "\\|").split())[:120]
 
 
 COMMANDS = (

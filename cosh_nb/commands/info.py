@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from cosh_nb import __version__, commands
 from cosh_nb.commands import Command, Desk
+from cosh_nb.commands.tables import cell, code
 from cosh_nb.errors import UsageError
 from cosh_nb.typed import FLAGS, SWITCHES
 
@@ -25,7 +26,7 @@ async def show_help(desk: Desk, arguments: str) -> str:
         "",
         "| command | what it does |",
         "|---|---|",
-        *(f"| `%cosh {command.shown}` | {command.summary} |" for command in every.values()),
+        *(f"| {code(f'%cosh {command.shown}')} | {cell(command.summary, 200)} |" for command in every.values()),
         "",
         f"Options before the request: {', '.join(f'`{flag}`' for flag in (*FLAGS, *SWITCHES))}.",
         "`{name}` puts a variable's value into the request, `@path` attaches a file.",
@@ -63,7 +64,7 @@ async def tools(desk: Desk, arguments: str) -> str:
     """The tools of this session."""
     del arguments
     rows = [
-        f"| `{tool.name}` | {tool.kind.value} | {tool.permission_level.value} | {_first(tool.description)} |"
+        f"| `{tool.name}` | {tool.kind.value} | {tool.permission_level.value} | {cell(_first(tool.description), 200)} |"
         for tool in desk.agent.registry.tools()
     ]
     return "\n".join(["| tool | kind | level | what it does |", "|---|---|---|---|", *rows])
@@ -93,7 +94,7 @@ async def version(desk: Desk, arguments: str) -> str:
 
 
 def _first(text: str) -> str:
-    return text.strip().split("\n", 1)[0].split(". ", 1)[0].rstrip(".").replace("|", "\\|")
+    return text.strip().split("\n", 1)[0].split(". ", 1)[0].rstrip(".")
 
 
 COMMANDS = (

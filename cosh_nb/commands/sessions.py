@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import datetime
 
 from cosh_nb.commands import Command, Desk
+from cosh_nb.commands.tables import cell
 from cosh_nb.errors import SessionError, UsageError
 from cosh_nb.session import Session, SessionInfo, sessions
 
@@ -15,9 +16,7 @@ async def list_sessions(desk: Desk, arguments: str) -> str:
     found = sessions(desk.workspace)
     if not found:
         return "No session of this folder is stored yet."
-    rows = [
-        f"| `{info.id[:8]}` | {_when(info)} | {info.turns} | {info.title.replace('|', ' ')} |" for info in found[:20]
-    ]
+    rows = [f"| `{info.id[:8]}` | {_when(info)} | {info.turns} | {cell(info.title)} |" for info in found[:20]]
     more = f"\n\n{len(found) - 20} older ones are stored too." if len(found) > 20 else ""
     return "\n".join(["| session | last used | turns | begins with |", "|---|---|---|---|", *rows]) + more
 

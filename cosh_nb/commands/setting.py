@@ -7,6 +7,7 @@ import json
 
 from cosh_nb.commands import Command, Desk
 from cosh_nb.commands.sessions import new
+from cosh_nb.commands.tables import code
 from cosh_nb.errors import UsageError
 from cosh_nb.settings import UserSettings
 from cosh_tools.fences import fenced
@@ -38,10 +39,10 @@ async def permissions(desk: Desk, arguments: str) -> str:
         return f"`{rule.strip()}` is forgotten; it asks again."
     if word:
         raise UsageError(f"/permissions takes forget RULE, not {word!r}.")
-    rows = [f"| deny | `{rule.text}` | settings |" for rule in gate.rules.deny]
-    rows += [f"| ask | `{rule.text}` | settings |" for rule in gate.rules.ask]
-    rows += [f"| allow | `{rule.text}` | settings |" for rule in gate.rules.allow]
-    rows += [f"| allow | `{rule.text}` | you, on a card |" for rule in (gate.grants.rules if gate.grants else ())]
+    rows = [f"| deny | {code(rule.text)} | settings |" for rule in gate.rules.deny]
+    rows += [f"| ask | {code(rule.text)} | settings |" for rule in gate.rules.ask]
+    rows += [f"| allow | {code(rule.text)} | settings |" for rule in gate.rules.allow]
+    rows += [f"| allow | {code(rule.text)} | you, on a card |" for rule in (gate.grants.rules if gate.grants else ())]
     mode = f"The mode is `{desk.agent.state.permission_mode.value}`."
     if not rows:
         return f"{mode} No rule is in force and nothing was granted."

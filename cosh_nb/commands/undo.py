@@ -8,6 +8,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from cosh_nb.commands import Command, Desk
+from cosh_nb.commands.tables import cell
 from cosh_nb.errors import CoshError, UsageError
 from cosh_nb.timetravel.cells import Cell
 from cosh_nb.timetravel.snapshots import FileState
@@ -45,8 +46,7 @@ async def checkpoints(desk: Desk, arguments: str) -> str:
         cells = sum(len(changes.changed) for changes in turn.cells.values())
         name = f"{turn.number}" if turn.undoes is None else f"undo of {turn.undoes.number}"
         state = ", taken back" if turn.undone else ""
-        asked = turn.prompt[:60].replace("|", "\\|").replace("`", "'")
-        lines.append(f"| {name}{state} | {asked} | {files} | {cells} | {_variables(turns, turn)} |")
+        lines.append(f"| {name}{state} | {cell(turn.prompt, 60)} | {files} | {cells} | {_variables(turns, turn)} |")
     if why := turns.variables.unavailable():
         lines += ["", f"Variables are left alone: {why}."]
     return "\n".join(lines)

@@ -6,6 +6,7 @@ import time
 
 from cosh_nb.agent_types import agent_types
 from cosh_nb.commands import Command, Desk
+from cosh_nb.commands.tables import cell
 from cosh_tools.kinds import PermissionMode
 
 _MARKS = {"completed": "x", "in_progress": "~"}
@@ -56,7 +57,7 @@ async def agents(desk: Desk, arguments: str) -> str:
     del arguments
     agent = desk.agent
     kinds, problems = agent_types(agent.workspace, trusted=agent.settings.trusted)
-    rows = [f"| `{kind.name}` | {kind.source} | {kind.access} | {_cell(kind.description)} |" for kind in kinds.values()]
+    rows = [f"| `{kind.name}` | {kind.source} | {kind.access} | {cell(kind.description)} |" for kind in kinds.values()]
     told = ["", *(f"- {problem}" for problem in problems)] if problems else []
     return "\n".join(["| agent | from | may | what it is for |", "|---|---|---|---|", *rows, *told])
 
@@ -67,16 +68,12 @@ async def cron(desk: Desk, arguments: str) -> str:
     jobs = desk.agent.schedule.all()
     rows = [
         f"| `{job['id']}` | {job['human']} | {job.get('next', '')} | {'yes' if job['durable'] else 'no'} | "
-        f"{_cell(str(job['prompt']))} |"
+        f"{cell(str(job['prompt']))} |"
         for job in jobs
     ]
     if not rows:
         return "Nothing is scheduled. Ask for it in plain words, for example: every morning at 9, summarise new files."
     return "\n".join(["| job | when | next | kept on disk | prompt |", "|---|---|---|---|---|", *rows])
-
-
-def _cell(text: str) -> str:
-    return " ".join(text.replace("|", "\\|").split())[:120]
 
 
 COMMANDS = (
