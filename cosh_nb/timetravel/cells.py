@@ -73,9 +73,10 @@ def plan(changes: CellChanges, now: Sequence[CellView]) -> Plan:
         else:
             kind = was.type if was.type != cell.type else None
             edits.append(CellEdit("replace", cell=name, source=was.source, type=_kind(kind), expect=cell.source))
-    edits += _inserts(changes, returning, present)
     if changes.moved:
         edits += _moves(changes, list(present), since)
+    # After the moves: a cell returns behind the one that it stood behind.
+    edits += _inserts(changes, returning, present)
     return Plan(tuple(edits), tuple(since))
 
 

@@ -280,8 +280,8 @@ def _kept(store: Store, path: Path) -> dict[Path, FileState]:
     if state.kind != "folder":
         return {path: state}
     found, room = {path: state}, MOST_BYTES
-    for folder, _, names in os.walk(path):
-        for name in names:
+    for folder, folders, names in os.walk(path):
+        for name in (*names, *(one for one in folders if Path(folder, one).is_symlink())):
             if len(found) > MOST_FILES:
                 return found
             each = Path(folder, name)
