@@ -1,8 +1,9 @@
 """Replacing a file in one step: whoever looks sees the old content or the new, whatever happens in between.
 
-The new content is written to a nameless or temporary file in the same folder, flushed to the disk, given the mode,
-owner and attributes of the old one, and then put in its place. A last look, under a lock on the folder, makes sure
-that the old one is still the file that was read.
+The new content is written to a temporary file in the same folder, flushed to the disk, given the mode, owner and
+attributes of the old one, and then put in its place. A last look, under a lock on the folder, makes sure that the old
+one is still the file that was read. The folder is opened once and everything is done in it, so that a link turned
+meanwhile leads nowhere else.
 """
 
 from __future__ import annotations
@@ -15,9 +16,11 @@ import stat
 import threading
 import time
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
+from typing import TypedDict
 
-from cosh_tools.files.opening import Identity
+from cosh_tools.files.opening import Identity, is_at
 from cosh_tools.results import ToolError
 
 try:
@@ -41,28 +44,119 @@ def replace(real: Path, parts: Parts, old: os.stat_result | None, given: str) ->
     if old is not None and not os.access(real, os.W_OK):
         raise ToolError(f"{given} is read-only for this user. Nothing was written.")
     made = _make_parents(real.parent, given)
-    temporary = real.parent / f"{PREFIX}{secrets.token_hex(8)}"
     done = False
     try:
-        _write(temporary, parts, old)
-        _put(temporary, real, old, given)
-        done = True
-        _flush_folder(real.parent)
+        with _opened(real.parent, given) as folder:
+            done = _replace(folder, real.name, parts, old, given)
+            folder.flush()
     except OSError as error:
         raise ToolError(_sentence(error, given)) from None
     finally:
-        with contextlib.suppress(OSError):
-            temporary.unlink()
         if not done:
             _remove(made)
 
 
-def _write(temporary: Path, parts: Parts, old: os.stat_result | None) -> None:
+class _At(TypedDict, total=False):
+    dir_fd: int
+
+
+@dataclass(frozen=True, slots=True)
+class _Folder:
+    """A folder in which files are made and renamed: by its descriptor, or by its path where a system has none."""
+
+    path: Path
+    handle: int | None
+
+    def name(self, name: str) -> str:
+        """How a file in it is named to the system."""
+        return name if self.handle is not None else str(self.path / name)
+
+    @property
+    def at(self) -> _At:
+        """The argument that says that names are in this folder."""
+        return {} if self.handle is None else {"dir_fd": self.handle}
+
+    def rename(self, one: str, other: str) -> None:
+        """Give `one` the name `other`, whatever had it."""
+        if self.handle is None:
+            (self.path / one).replace(self.path / other)
+        else:
+            os.rename(one, other, src_dir_fd=self.handle, dst_dir_fd=self.handle)
+
+    def link(self, one: str, other: str) -> None:
+        """Give `one` a second name that nothing may have yet."""
+        if self.handle is None:
+            (self.path / other).hardlink_to(self.path / one)
+        else:
+            os.link(one, other, src_dir_fd=self.handle, dst_dir_fd=self.handle)
+
+    @contextlib.contextmanager
+    def locked(self) -> Iterator[None]:
+        """Others that write as we do wait; where a file system has no such locks, nobody does."""
+        if fcntl is None or self.handle is None:
+            with _IN_PROCESS:
+                yield
+            return
+        # A lock belongs to one opening of the folder, so that threads of one process wait for each other too.
+        deadline = time.monotonic() + 5
+        while time.monotonic() < deadline:
+            try:
+                fcntl.flock(self.handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                break
+            except OSError as error:
+                if error.errno not in (errno.EWOULDBLOCK, errno.EACCES):
+                    break
+                time.sleep(0.002)
+        try:
+            yield
+        finally:
+            with contextlib.suppress(OSError):
+                fcntl.flock(self.handle, fcntl.LOCK_UN)
+
+    def flush(self) -> None:
+        """So that a new name survives a power cut. The file is in place already, whatever comes of this."""
+        if self.handle is not None:
+            with contextlib.suppress(OSError):
+                os.fsync(self.handle)
+
+
+_IN_PROCESS = threading.Lock()
+
+
+@contextlib.contextmanager
+def _opened(path: Path, given: str) -> Iterator[_Folder]:
+    if os.rename not in os.supports_dir_fd or not hasattr(os, "O_DIRECTORY"):
+        yield _Folder(path, None)
+        return
+    handle = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        if not is_at(handle, path):
+            raise ToolError(f"The way to {given} was changed meanwhile. Nothing was written. Try again.")
+        yield _Folder(path, handle)
+    finally:
+        os.close(handle)
+
+
+def _replace(folder: _Folder, name: str, parts: Parts, old: os.stat_result | None, given: str) -> bool:
+    temporary = f"{PREFIX}{secrets.token_hex(8)}"
+    try:
+        _write(folder, temporary, parts, old, name)
+        _put(folder, temporary, name, old, given)
+    finally:
+        with contextlib.suppress(OSError):
+            os.unlink(folder.name(temporary), **folder.at)
+    return True
+
+
+def _write(folder: _Folder, temporary: str, parts: Parts, old: os.stat_result | None, name: str) -> None:
     mode = 0o666 if old is None else 0o600
-    handle = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, mode)
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
+    handle = os.open(folder.name(temporary), flags, mode, **folder.at)
     try:
         for part in parts:
             _write_all(handle, part)
+        if old is not None:
+            _make_like(handle, folder.path / name, old)
         os.fsync(handle)
     finally:
         os.close(handle)
@@ -74,82 +168,45 @@ def _write_all(handle: int, part: bytes | memoryview) -> None:
         rest = rest[os.write(handle, rest[: 1 << 30]) :]
 
 
-def _put(temporary: Path, real: Path, old: os.stat_result | None, given: str) -> None:
-    """Give it the old file's attributes and name, if the old file is still the one we know."""
-    if old is not None:
-        _like(temporary, real, old)
-    with _folder_locked(real.parent):
+def _make_like(handle: int, real: Path, old: os.stat_result) -> None:
+    """Mode, owner and extended attributes as before. What the system does not let us keep is left."""
+    with contextlib.suppress(OSError, AttributeError):
+        if (old.st_uid, old.st_gid) != (os.geteuid(), os.getegid()):
+            os.fchown(handle, old.st_uid, old.st_gid)
+    with contextlib.suppress(OSError, AttributeError):
+        for name in os.listxattr(real):
+            os.setxattr(handle, name, os.getxattr(real, name))
+    with contextlib.suppress(AttributeError):
+        os.fchmod(handle, stat.S_IMODE(old.st_mode))
+
+
+def _put(folder: _Folder, temporary: str, name: str, old: os.stat_result | None, given: str) -> None:
+    """Give it its name, if the old file is still the one we know."""
+    with folder.locked():
         try:
-            now = os.lstat(real)
+            now = os.lstat(folder.name(name), **folder.at)
         except FileNotFoundError:
             now = None
         if old is None:
             if now is not None:
                 raise ChangedMeanwhile(f"{given} was created meanwhile. Nothing was written. Read it, then try again.")
-            _link_new(temporary, real, given)
+            _link_new(folder, temporary, name, given)
         elif now is None or Identity.of(now) != Identity.of(old):
             raise ChangedMeanwhile(
                 f"{given} was changed by someone else meanwhile. Nothing was written. Read it again, then try again."
             )
         else:
-            temporary.replace(real)
+            folder.rename(temporary, name)
 
 
-def _link_new(temporary: Path, real: Path, given: str) -> None:
+def _link_new(folder: _Folder, temporary: str, name: str, given: str) -> None:
     """A new name that must not replace another. Without hard links, by a rename after the look under the lock."""
     try:
-        os.link(temporary, real)
+        folder.link(temporary, name)
     except FileExistsError:
         raise ChangedMeanwhile(f"{given} was created meanwhile. Nothing was written. Read it first.") from None
     except OSError:
-        temporary.replace(real)
-
-
-def _like(temporary: Path, real: Path, old: os.stat_result) -> None:
-    """Mode, owner and extended attributes as before. What the system does not let us keep is left."""
-    with contextlib.suppress(OSError, AttributeError):
-        if (old.st_uid, old.st_gid) != (os.geteuid(), os.getegid()):
-            os.chown(temporary, old.st_uid, old.st_gid)
-    with contextlib.suppress(OSError, AttributeError):
-        for name in os.listxattr(real):
-            os.setxattr(temporary, name, os.getxattr(real, name))
-    temporary.chmod(stat.S_IMODE(old.st_mode))
-
-
-@contextlib.contextmanager
-def _folder_locked(folder: Path) -> Iterator[None]:
-    """Others that write as we do wait; where a file system has no such locks, nobody does."""
-    if fcntl is None:
-        with _IN_PROCESS:
-            yield
-        return
-    handle = os.open(folder, os.O_RDONLY | os.O_CLOEXEC)
-    try:
-        deadline = time.monotonic() + 5
-        while True:
-            try:
-                fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                break
-            except OSError as error:
-                if error.errno not in (errno.EWOULDBLOCK, errno.EACCES) or time.monotonic() > deadline:
-                    break
-                time.sleep(0.002)
-        yield
-    finally:
-        os.close(handle)
-
-
-_IN_PROCESS = threading.Lock()
-
-
-def _flush_folder(folder: Path) -> None:
-    """So that the new name survives a power cut. The file is in place already, whatever comes of this."""
-    with contextlib.suppress(OSError):
-        handle = os.open(folder, os.O_RDONLY | os.O_CLOEXEC)
-        try:
-            os.fsync(handle)
-        finally:
-            os.close(handle)
+        folder.rename(temporary, name)
 
 
 def _make_parents(folder: Path, given: str) -> list[Path]:

@@ -66,10 +66,22 @@ def open_regular(real: Path, given: str) -> tuple[int, os.stat_result]:
     found = os.fstat(handle)
     try:
         _must_be_regular(found, given)
+        _must_be_at(handle, real, given)
     except ToolError:
         os.close(handle)
         raise
     return handle, found
+
+
+def is_at(handle: int, real: Path) -> bool:
+    """Whether what was opened lies where it was meant to; True where the system does not tell.
+
+    A path is looked up anew each time it is used, and a link in it may be turned in between.
+    """
+    try:
+        return Path(f"/proc/self/fd/{handle}").readlink() == real
+    except OSError:
+        return True
 
 
 def snapshot(real: Path, given: str) -> Snapshot:
@@ -119,6 +131,11 @@ def why_not(error: OSError | ValueError, real: Path, given: str) -> str:
             return f"The path is too long for this file system: {given[:200]}..."
         case _:
             return f"Failed to read file {given}: {error.strerror or error}."
+
+
+def _must_be_at(handle: int, real: Path, given: str) -> None:
+    if not is_at(handle, real):
+        raise ToolError(f"{given} was exchanged while it was opened. Try again.")
 
 
 def _must_be_regular(found: os.stat_result, given: str) -> None:
