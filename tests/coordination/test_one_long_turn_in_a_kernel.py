@@ -14,13 +14,19 @@ from support.modelserver import ModelServer
 from support.one_long_turn import results, script
 
 
+def start_the_agent(kernel: KernelClient) -> None:
+    """The smallest yes of the card that asks whether an agent may be started."""
+    kernel.wait(lambda: any("Task(" in label for label in kernel.buttons()), 15, "the card of the agent")
+    kernel.click(kernel.buttons()[0])
+
+
 def test_it_asks_plans_hands_over_schedules_and_messages(kernel: KernelClient, model_server: ModelServer):
     model_server.answer(script)
     (kernel.cwd / "a.txt").write_text("a")
     cell = kernel.start("%%cosh\nMAIN: begin")
     kernel.click("left")
     kernel.click("Start")
-    kernel.click("Use once")
+    start_the_agent(kernel)
     kernel.finish(cell, 60)
     assert cell.status == "ok", cell.text
     own = [request for request in model_server.requests if "MAIN" in json.dumps(request["messages"][0])]
@@ -76,7 +82,7 @@ def test_a_question_of_a_sub_agent_is_asked_once_and_leaves_no_row_that_says_oth
 
     model_server.answer(answers)
     cell = kernel.start("%%cosh\nMAIN")
-    kernel.click("Use once")
+    start_the_agent(kernel)
     kernel.wait(lambda: "Run once" in kernel.buttons(), 15, "the question of the sub-agent")
     assert "(agent maker)" in cell.text
     kernel.click("Run once")
