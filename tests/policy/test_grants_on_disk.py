@@ -1,6 +1,8 @@
-from cosh_tools.hosts import Grant
+from cosh_tools.hosts import Allowed, Grant
+from cosh_tools.kinds import PermissionMode
 from cosh_tools.policy.grants import GrantStore
 from cosh_tools.policy.rules import parse_rule
+from support.desk import Desk
 
 
 def always(text, root):
@@ -35,3 +37,20 @@ def test_grants_of_two_kernels_are_both_kept_and_other_workspaces_left_alone(tmp
     assert texts(GrantStore(file, tmp_path)) == ["Bash(make:*)", "Bash(git status)"]
     assert texts(GrantStore(file, tmp_path / "elsewhere")) == ["Bash(ls)"]
     assert file.stat().st_mode & 0o777 == 0o600
+
+
+class TheLastButton:
+    async def ask(self, request):
+        return Allowed(grant=request.grants[-1])
+
+
+async def test_a_grant_that_cannot_be_kept_still_holds_for_the_session_and_the_call_runs(tmp_path):
+    (tmp_path / "data").write_text("a file where the folder would be")
+    grants = GrantStore(tmp_path / "data" / "grants.json", tmp_path)
+    desk = Desk(tmp_path, mode=PermissionMode.DEFAULT, permission_handler=TheLastButton())
+    desk.runner.gate.grants = grants
+
+    first = await desk("Write", file_path="a.txt", content="x")
+
+    assert not first.is_error, first.content
+    assert len(texts(grants)) == 1

@@ -149,6 +149,8 @@ def test_plan_mode_runs_nothing(folder: Path):
         ("pytest -q | tail -3", ["Bash(pytest:*)"]),
         ("mkdir x", ["Bash(mkdir:*)"]),
         ("echo hi", ["Bash(echo:*)"]),
+        ("python3.11 a.py", ["Bash(python3.11 a.py)"]),
+        ("Rscript a.R", ["Bash(Rscript a.R)"]),
         ("rm -rf x", []),
         ("rm x", []),
         ("git push --force", []),

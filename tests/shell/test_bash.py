@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from support.shell_desk import ShellDesk
 from support.waiting import alive, until
 
 
@@ -287,3 +288,16 @@ async def test_ten_commands_at_once_keep_their_outputs_apart(desk):
 
 def _text(path: str) -> str:
     return Path(path).read_text()
+
+
+async def test_a_full_disk_costs_the_kept_copy_and_not_the_output(tmp_path):
+    class FullShelf:
+        def keep(self, text, name):
+            return Path("/dev/full")
+
+    desk = ShellDesk(tmp_path, spill=FullShelf())
+    result = await desk("Bash", command="seq 100000")
+
+    assert result.content.startswith("1\n2\n")
+    assert "100000" in result.content
+    assert "/dev/full" not in result.content

@@ -148,9 +148,13 @@ class Gate:
             self.watch(request, answer)
         match answer:
             case Allowed(grant=grant, input=changed, by=by):
-                if grant is not None and self.grants is not None:
-                    self.grants.add(grant)
                 how = "once" if grant is None else ("for the session" if grant.scope == "session" else "always")
+                if grant is not None and self.grants is not None:
+                    try:
+                        self.grants.add(grant)
+                    except OSError as error:  # it holds in memory; the call itself was allowed all the same
+                        why = error.strerror or "the file is locked"
+                        how = f"for the session, because it could not be kept ({why})"
                 said = f"{by} changed and allowed it" if changed is not None else f"{by} allowed it {how}"
                 return Passed(said, changed)
             case Refused(reason=reason, stop=stop, by=by):

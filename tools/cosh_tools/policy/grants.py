@@ -25,7 +25,11 @@ _TWO_WORDS = frozenset(
     "apt apt-get brew cargo conda docker gh git go jupyter kubectl make mamba "
     "npm pip pip3 pnpm poetry systemctl uv yarn".split()
 )
-_NEVER_PREFIX = frozenset("bash sh zsh fish dash ksh sudo su doas env xargs python python3 perl ruby node eval".split())
+_NEVER_PREFIX = frozenset("bash sh zsh fish dash ksh ash sudo su doas env xargs eval busybox toybox".split())
+_RUNS_A_FILE = re.compile(
+    r"(?:i?python|pypy|perl|ruby|lua|luajit|php|tclsh)[\d.]*|node|nodejs|deno|bun|R|Rscript|julia|osascript|xonsh|java"
+)
+"""Interpreters: the word behind is the program, so a prefix would allow every program in that language."""
 
 
 def offers(call: Subject, touches: Sequence[Touch], reason: Ask, mode: PermissionMode, root: Path) -> tuple[Grant, ...]:
@@ -140,6 +144,8 @@ def command_prefix(touch: Runs) -> str:
     """The words a lasting grant may generalise to; empty where only the exact text is safe."""
     words = touch.words
     if not words or words[0] in _NEVER_PREFIX or "/" in words[0] or " ".join(words) != touch.text:
+        return ""
+    if _RUNS_A_FILE.fullmatch(words[0]):
         return ""
     if words[0] in _TWO_WORDS:
         return " ".join(words[:2]) if len(words) > 1 and not words[1].startswith("-") else ""

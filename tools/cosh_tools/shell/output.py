@@ -81,7 +81,7 @@ class Capture:
         self._ends[stream].write(data)
         self.size += len(data)
         if self._file is not None:
-            self._file.write(data)
+            self._store([data])
         elif self._early is not None:
             self._early.append(data)
             self._seen += data.count(b"\n")
@@ -91,8 +91,11 @@ class Capture:
     def close(self) -> None:
         """Finish the file on disk."""
         if self._file is not None:
-            self._file.close()
-            self._file = None
+            file, self._file = self._file, None
+            try:
+                file.close()
+            except OSError:
+                self.path = None
 
     def text(self, stream: Stream) -> str:
         """One stream as the model reads it."""
@@ -106,8 +109,21 @@ class Capture:
         self._early = None  # asked once: without a place on disk the two ends have to do
         self.path = self._keep()
         if self.path is not None:
-            self._file = self.path.open("wb")
-            self._file.writelines(early)
+            try:
+                self._file = self.path.open("wb")
+            except OSError:
+                self.path = None
+                return
+            self._store(early)
+
+    def _store(self, parts: list[bytes]) -> None:
+        """Write on; a disk that is full must not cost the two ends that are shown."""
+        try:
+            if self._file is not None:
+                self._file.writelines(parts)
+        except OSError:
+            self.close()
+            self.path = None
 
 
 def plain(text: str) -> str:
