@@ -10,6 +10,7 @@ An open card gets the output in which its question stands: `lend` names it, `giv
 from __future__ import annotations
 
 import threading
+from collections import deque
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
@@ -60,14 +61,21 @@ class LiveDisplay:
         self._posted = self._over = False
         self._changed, self._closed = threading.Event(), threading.Event()
         self._pace: threading.Thread | None = None
-        self._fresh = 0
+        self._texts: deque[str] = deque()
+        self._calm = False
+        self._bare: set[int] = set()
+        """Outputs that were sent without plain text."""
 
     def feed(self, event: Event) -> None:
         """Take note of an event; the last one of the turn is shown at once."""
+        if isinstance(event, TextDelta) and self._pace is not None:
+            self._texts.append(event.text)  # the commonest event: taken up with the next drawing or event
+            if not self._changed.is_set():
+                self._changed.set()
+            return
         with self._lock:
+            self._take_texts()
             self.view.feed(event)
-            if isinstance(event, TextDelta):
-                self._fresh += len(event.text)
             if self._over:
                 return
             if isinstance(event, TurnEnded):
@@ -76,8 +84,7 @@ class LiveDisplay:
             if self._pace is None:
                 self._pace = threading.Thread(target=self._beat, name="cosh-live", daemon=True)
                 self._pace.start()
-        if not self._changed.is_set():
-            self._changed.set()
+        self._changed.set()
 
     def stop(self) -> None:
         """Draw no more by itself."""
@@ -140,7 +147,7 @@ class LiveDisplay:
             self._changed.clear()
             if self._closed.is_set():
                 return
-            fresh, self._fresh = self._fresh, 0
+            fresh = sum(map(len, self._texts.copy()))
             if not self._posted:
                 self._posted = True
                 self._post(self.draw)
@@ -150,16 +157,30 @@ class LiveDisplay:
         """Send what changed, now. Where outputs may be sent from."""
         with self._lock:
             self._posted = False
+            self._calm = not self._take_texts()
             lent = set(self._lent.values())
             for slot in self.view.outputs():
-                if (slot.changed and slot.id not in lent) or slot.id in self._owed:
+                bare = self._calm and slot.id in self._bare
+                if ((slot.changed or bare) and slot.id not in lent) or slot.id in self._owed:
                     self._send(slot)
             self._owed.clear()
 
+    def _take_texts(self) -> bool:
+        """Tell the view of the prose that has come; whether there was any."""
+        texts = []
+        while self._texts:
+            texts.append(self._texts.popleft())
+        if texts:
+            self.view.feed(TextDelta("".join(texts)))
+        return bool(texts)
+
     def _send(self, slot: Slot) -> None:
         data = {"text/html": slot.html}
-        if slot.frozen:
+        if slot.frozen or self._calm:  # what stands still reads everywhere, should the kernel die now
             data["text/plain"] = slot.text
+            self._bare.discard(slot.id)
+        else:
+            self._bare.add(slot.id)
         known = self._ids.get(slot.id)
         if known is not None:
             self._outputs.update(data, known)

@@ -107,12 +107,24 @@ def test_a_turn_that_is_cut_without_its_end_leaves_what_it_said():
 def test_while_prose_streams_only_html_goes_out():
     cell = CellOutputs()
     live = LiveDisplay(scenes.view(), cell)
+    live.stop()
     for event in (*scenes.start(), e.TextDelta("Hello")):
         live.feed(event)
-    until(lambda: "Hello" in cell.text)
+    live.draw()
 
+    assert "Hello" in cell.text
     assert "text/plain" not in list(cell.bundles.values())[-1]
-    live.close()
+
+
+def test_what_stands_still_has_plain_text_too_so_that_a_killed_kernel_leaves_it():
+    cell = CellOutputs()
+    live = LiveDisplay(scenes.view(), cell)
+    for event in scenes.waiting():
+        live.feed(event)
+
+    until(lambda: all("text/plain" in bundle for bundle in cell.bundles.values()) and len(cell.bundles) > 2)
+    assert any("Run this command?" in bundle["text/plain"] for bundle in cell.bundles.values())
+    live.stop()
 
 
 def test_no_thread_is_left_when_the_turn_is_over():
