@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import base64
 from collections.abc import Sequence
 from pathlib import Path
 
-from cosh_nb.messages import Block
+from cosh_nb.messages import Block, media_block
 from cosh_nb.typed import ATTACHED
+from cosh_tools.files.images import image_kind
+from cosh_tools.results import Media
 
-_IMAGES = {b"\x89PNG": "image/png", b"\xff\xd8\xff": "image/jpeg", b"GIF8": "image/gif", b"RIFF": "image/webp"}
 MOST = 5_000_000
 """Bytes of one image or document."""
 
@@ -31,7 +31,7 @@ def attach(files: Sequence[Path]) -> tuple[str, tuple[Block, ...], tuple[str, ..
         if media and size > MOST:
             problems.append(f"{file.name} is larger than {MOST // 1_000_000} MB, so it does not go along.")
         elif media:
-            blocks.append(_block(media, data))
+            blocks.append(media_block(Media(media, data)))
         elif b"\0" in data[:8192]:
             problems.append(f"{file.name} is neither text nor an image nor a PDF, so it does not go along.")
         else:
@@ -42,15 +42,8 @@ def attach(files: Sequence[Path]) -> tuple[str, tuple[Block, ...], tuple[str, ..
 def _media_type(data: bytes) -> str:
     if data.startswith(b"%PDF-"):
         return "application/pdf"
-    for magic, media in _IMAGES.items():
-        if data.startswith(magic) and (media != "image/webp" or data[8:12] == b"WEBP"):
-            return media
-    return ""
-
-
-def _block(media: str, data: bytes) -> Block:
-    source = {"type": "base64", "media_type": media, "data": base64.b64encode(data).decode("ascii")}
-    return {"type": "document" if media == "application/pdf" else "image", "source": source}
+    image = image_kind(data)
+    return image.media_type if image is not None else ""
 
 
 def _fenced(file: Path, text: str, size: int) -> str:

@@ -6,8 +6,6 @@ the network for anything when it is opened, or runs anything.
 
 from __future__ import annotations
 
-import base64
-import binascii
 import json
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -193,10 +191,7 @@ def _media(part: Mapping[str, Any]) -> Media | None:
     source = part.get("source") or {}
     if part.get("type") != "image" or source.get("type") != "base64":
         return None
-    try:
-        return Media(str(source.get("media_type", "")), base64.b64decode(str(source.get("data", ""))), "image")
-    except (binascii.Error, ValueError):
-        return None
+    return Media.decoded(str(source.get("media_type", "")), str(source.get("data", "")), "image")
 
 
 def _drawn(events: Sequence[e.Event]) -> Rendered:
@@ -312,7 +307,7 @@ def _code_cell(event: e.ToolFinished) -> Any:
         )
     for media in event.result.media:
         if media.media_type in ("image/png", "image/jpeg") and len(media.data) <= IMAGE_BYTES:
-            data = {media.media_type: base64.b64encode(media.data).decode("ascii"), "text/plain": "[image]"}
+            data = {media.media_type: media.base64, "text/plain": "[image]"}
             outputs.append(nbformat.v4.new_output("display_data", data))
     return nbformat.v4.new_code_cell(source, outputs=outputs)
 

@@ -7,13 +7,12 @@ history 1,000 costs what a turn at history 10 costs.
 
 from __future__ import annotations
 
-import base64
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
 if TYPE_CHECKING:
-    from cosh_tools.contract import ToolResult
+    from cosh_tools.results import Media, ToolResult
 
 Block = Mapping[str, Any]
 
@@ -57,7 +56,7 @@ def result_block(call_id: str, result: ToolResult) -> Block:
     content: str | list[Block] = scrub(result.content)
     if result.media:
         content = [text_block(result.content)] if result.content else []
-        content += [_media_block(media.media_type, media.data) for media in result.media]
+        content += [media_block(media) for media in result.media]
     block: dict[str, Any] = {"type": "tool_result", "tool_use_id": call_id, "content": content}
     if result.is_error:
         block["is_error"] = True
@@ -69,7 +68,8 @@ def scrub(text: str) -> str:
     return text if text.isascii() else text.encode("utf-8", "replace").decode("utf-8")
 
 
-def _media_block(media_type: str, data: bytes) -> Block:
-    kind = "document" if media_type == "application/pdf" else "image"
-    source = {"type": "base64", "media_type": media_type, "data": base64.b64encode(data).decode("ascii")}
+def media_block(media: Media) -> Block:
+    """An image or a document, as the services take it."""
+    kind = "document" if media.media_type == "application/pdf" else "image"
+    source = {"type": "base64", "media_type": media.media_type, "data": media.base64}
     return {"type": kind, "source": source}

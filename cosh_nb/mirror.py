@@ -9,7 +9,6 @@ The line protocol: {"token", "tool", "input"} in; {"content", "is_error", "media
 from __future__ import annotations
 
 import asyncio
-import base64
 import contextlib
 import hmac
 import json
@@ -113,7 +112,7 @@ class Mirror:
         if tool not in TOOLS:
             return _refused(f"{tool} is not served. The tools are: {', '.join(TOOLS)}.")
         result = await self.runner.run(ToolCall(f"outside-{uuid.uuid4().hex[:8]}", tool, given))
-        media = [{"media_type": one.media_type, "data": base64.b64encode(one.data).decode()} for one in result.media]
+        media = [{"media_type": one.media_type, "data": one.base64} for one in result.media]
         return {"content": result.content, "is_error": result.is_error, "media": media}
 
 

@@ -17,7 +17,6 @@ Why a recording can approve anything at all, and why this opens no door:
 
 from __future__ import annotations
 
-import base64
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -111,12 +110,9 @@ def replayed(result: Mapping[str, Any]) -> ToolResult:
     if isinstance(content, str):
         return ToolResult(content, bool(result["is_error"]))
     texts = [part["text"] for part in content if part.get("type") == "text"]
-    media = [
-        Media(part["source"]["media_type"], base64.b64decode(part["source"]["data"]))
-        for part in content
-        if part.get("type") in ("image", "document")
-    ]
-    return ToolResult("\n".join(texts), bool(result["is_error"]), media=tuple(media))
+    sources = [part["source"] for part in content if part.get("type") in ("image", "document")]
+    media = (Media.decoded(source["media_type"], source["data"]) for source in sources)
+    return ToolResult("\n".join(texts), bool(result["is_error"]), media=tuple(one for one in media if one is not None))
 
 
 __all__ = ["DeclaredApprovals", "ReplayRunner", "replayed", "runner_for"]

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import base64
 import binascii
+import hashlib
 import json
 import mimetypes
 from typing import Any
 
 from cosh_nb.paths import cache_folder
 from cosh_tools.own_files import write_bytes
-from cosh_tools.results import Media, ToolResult
+from cosh_tools.results import IMAGES, Media, ToolResult
 
-IMAGES = frozenset({"image/png", "image/jpeg", "image/gif", "image/webp"})
 MOST_IMAGE = 5_000_000
 """Bytes of one image that goes to the model; a larger one stays on disk."""
 
@@ -68,12 +68,8 @@ def _binary(data: str, kind: str, name: str, session_id: str, texts: list[str], 
     if kind in IMAGES and len(raw) <= MOST_IMAGE:
         media.append(Media(kind, raw, name))
         return
-    file = (
-        cache_folder()
-        / "mcp"
-        / session_id
-        / f"{abs(hash((name, len(raw)))):x}{mimetypes.guess_extension(kind) or '.bin'}"
-    )
+    named = f"{hashlib.sha256(raw).hexdigest()[:16]}{mimetypes.guess_extension(kind) or '.bin'}"
+    file = cache_folder() / "mcp" / session_id / named
     try:
         write_bytes(file, raw)
     except OSError as error:

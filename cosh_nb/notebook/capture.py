@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import binascii
 import re
 import threading
 from collections import deque
@@ -12,7 +11,7 @@ from dataclasses import dataclass
 from html.parser import HTMLParser
 from typing import Any, Literal, assert_never
 
-from cosh_tools.results import Media
+from cosh_tools.results import IMAGES, Media
 
 TEXT = 1_000_000
 """Characters of printed text that are kept: the first and the last half of them."""
@@ -20,14 +19,13 @@ ENTRIES = 200
 """Rich outputs, and changes between stdout and stderr, that are kept."""
 BUNDLE = 2_000_000
 """Characters of one rich output in one form."""
-IMAGES, IMAGE_BYTES = 20, 5_000_000
+MOST_IMAGES, IMAGE_BYTES = 20, 5_000_000
 """Images that go to the model, and how large one may be."""
 _LIVE = 4_000
 """Characters of fresh output that one look at a running call shows."""
 
 StreamName = Literal["stdout", "stderr"]
 _ANSI = re.compile(r"\x1b\[[0-?]*[ -/]*[@-~]|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)|\x1b[@-_]")
-_IMAGE = ("image/png", "image/jpeg", "image/gif", "image/webp")
 
 
 class BoundedText:
@@ -35,6 +33,7 @@ class BoundedText:
 
     def __init__(self, limit: int) -> None:
         self._half = max(limit // 2, 1)
+        self._rest = max(limit - self._half, 1)
         self._head: list[str] = []
         self._room = self._half
         self._tail: deque[str] = deque()
@@ -55,12 +54,12 @@ class BoundedText:
             text = text[len(piece) :]
         if not text:
             return
-        if len(text) > self._half:
-            self._left_out += len(text) - self._half
-            text = text[-self._half :]
+        if len(text) > self._rest:
+            self._left_out += len(text) - self._rest
+            text = text[-self._rest :]
         self._tail.append(text)
         self._tail_size += len(text)
-        while self._tail_size - len(self._tail[0]) >= self._half:
+        while self._tail_size - len(self._tail[0]) >= self._rest:
             gone = self._tail.popleft()
             self._tail_size -= len(gone)
             self._left_out += len(gone)
@@ -185,7 +184,7 @@ class Capture:
         found: list[Media] = []
         with self._lock:
             for entry in self._entries:
-                if isinstance(entry, _Shown) and len(found) < IMAGES and (image := _image(entry.data)) is not None:
+                if isinstance(entry, _Shown) and len(found) < MOST_IMAGES and (image := _image(entry.data)) is not None:
                     found.append(image)
         return tuple(found)
 
@@ -252,28 +251,24 @@ def _plain(data: Mapping[str, Any]) -> str:
 
 
 def _image(data: Mapping[str, Any]) -> Media | None:
-    for kind in _IMAGE:
+    for kind in IMAGES:
         value = data.get(kind)
-        if not isinstance(value, str) or not value:
-            continue
-        try:
-            return Media(kind, base64.b64decode(value, validate=False))
-        except (binascii.Error, ValueError):
-            continue
+        if isinstance(value, str) and value and (image := Media.decoded(kind, value)) is not None:
+            return image
     return None
 
 
 def _bounded(kind: str, value: Any, limit: int = BUNDLE) -> Any:
     if isinstance(value, bytes):
         value = base64.b64encode(value).decode("ascii")
-    if isinstance(value, str) and kind not in _IMAGE and len(value) > limit:
+    if isinstance(value, str) and kind not in IMAGES and len(value) > limit:
         return _clip(value, limit)
     return value
 
 
 def _too_large(kind: str, value: Any) -> bool:
     """A picture cannot be cut, so it is left out; its plain text stays."""
-    return kind in _IMAGE and isinstance(value, str | bytes) and len(value) > IMAGE_BYTES * 4 // 3
+    return kind in IMAGES and isinstance(value, str | bytes) and len(value) > IMAGE_BYTES * 4 // 3
 
 
 def _clip(text: str, limit: int) -> str:

@@ -102,13 +102,12 @@ def text_of(ran: Ran) -> str:
 
 def images_of(ran: Ran) -> Sequence[Media]:
     """Its raster images, the first few."""
-    import base64
-
-    found = []
+    found: list[Media] = []
     for output in ran.outputs:
         data = output.get("data", {})
         title = f"output of [{ran.count}]"
-        found += [Media(kind, base64.b64decode(data[kind]), title) for kind in _IMAGES if data.get(kind)]
+        images = (Media.decoded(kind, data[kind], title) for kind in _IMAGES if data.get(kind))
+        found += [image for image in images if image is not None]
     return found[:SHOWN_IMAGES]
 
 

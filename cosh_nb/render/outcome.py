@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 import re
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
@@ -139,5 +138,5 @@ def _image(media: Media, room: bool) -> Rendered:
         why = "too large to show here" if _shows(media) else "not shown"
         line = f"{title}: {media.media_type}, {size(len(media.data)).replace('characters', 'bytes')}, {why}"
         return Rendered(f'<div class="lab">{esc(line)}</div>', plain(line))
-    data = base64.b64encode(media.data).decode("ascii")
-    return Rendered(f'<img src="data:{media.media_type};base64,{data}" alt="{attr(title)}">', f"[{plain(title)}]")
+    source = f"data:{media.media_type};base64,{media.base64}"
+    return Rendered(f'<img src="{source}" alt="{attr(title)}">', f"[{plain(title)}]")

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import base64
+import binascii
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
+
+IMAGES = ("image/png", "image/jpeg", "image/gif", "image/webp")
+"""The images that model services take."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,6 +22,19 @@ class Media:
     media_type: str
     data: bytes
     title: str = ""
+
+    @classmethod
+    def decoded(cls, media_type: str, text: str, title: str = "") -> Media | None:
+        """From base64, as notebooks and services keep it; None where the text is none."""
+        try:
+            return cls(media_type, base64.b64decode(text), title)
+        except (binascii.Error, ValueError):
+            return None
+
+    @property
+    def base64(self) -> str:
+        """The bytes as notebooks and services keep them."""
+        return base64.b64encode(self.data).decode("ascii")
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-import base64
-import binascii
 import html
 import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from cosh_tools.results import Media
-
-IMAGES = ("image/png", "image/jpeg", "image/gif", "image/webp")
+from cosh_tools.results import IMAGES, Media
 
 _ANSI = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[@-Z\\-_])")
 _TAG = re.compile(r"<(script|style)\b.*?</\1\s*>|<[^>]*>", re.DOTALL | re.IGNORECASE)
@@ -125,11 +121,8 @@ def joined(value: Any) -> str:
 
 
 def _image(kind: str, value: Any) -> Media | None:
-    try:
-        raw = base64.b64decode(joined(value), validate=False)
-    except (binascii.Error, ValueError):
-        return None
-    return Media(kind, raw) if 0 < len(raw) <= _LARGEST_IMAGE else None
+    media = Media.decoded(kind, joined(value))
+    return media if media is not None and 0 < len(media.data) <= _LARGEST_IMAGE else None
 
 
 def _without_tags(text: str) -> str:
