@@ -11,7 +11,7 @@ from array import array
 from bisect import bisect_left
 from collections import OrderedDict
 from dataclasses import dataclass
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from cosh_tools.files.opening import Identity
 
@@ -69,8 +69,7 @@ class LineIndex:
     """Lines in all; a last one without a newline counts."""
 
 
-@dataclass(frozen=True, slots=True)
-class Line:
+class Line(NamedTuple):
     """One line without its ending. `length` is its whole length where `text` was cut."""
 
     number: int

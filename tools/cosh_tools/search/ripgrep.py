@@ -48,7 +48,8 @@ class Ripgrep:
             command.append("--no-ignore-parent")
         if query.types and not query.globs:
             command += [f"--type-add=wanted:{glob}" for glob in query.types] + ["--type=wanted"]
-        command += [f"--glob={glob}" for glob in query.globs] + [f"--glob=!{name}" for name in sorted(VCS)]
+        command += [f"--glob={glob}" for glob in query.globs]
+        command.append(f"--glob=!{{{','.join(sorted(VCS))}}}")
         if in_order:
             command += ["--sort=path"]
         return [[*command, "--regexp", query.pattern, "--", target(query)]]
