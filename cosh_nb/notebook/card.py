@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from uuid import uuid4
 
 from cosh_nb.notebook.place import Place
+from cosh_nb.notebook.subshells import hush
 from cosh_nb.render.style import bundle, style_html, whole
 
 if TYPE_CHECKING:
@@ -71,6 +72,7 @@ class Card:
     def __init__(self, waiting: Rendered, *, risk: bool = False) -> None:
         import ipywidgets
 
+        hush()
         self._ipywidgets: Any = ipywidgets
         self._waiting = waiting
         self._box: Any = ipywidgets.VBox([])
