@@ -54,6 +54,8 @@ class _Copy:
     after: dict[str, Print] | None = None
     collecting: threading.Thread | None = None
     last: Child | None = None
+    heavy: bool = False
+    """Whether it holds much memory for itself."""
 
 
 class Checkpoints:
@@ -134,7 +136,13 @@ class Checkpoints:
         namespace, hidden = self._namespace(), self._hidden()
         copy.last = fork(lambda pipe: _tell(pipe, namespace, hidden))
         frames = {name: print_of(namespace[name]) for name in self._changed_frames(copy, namespace)}
-        copy.collecting = threading.Thread(target=_collect, args=(copy, frames), name="cosh-fingerprints", daemon=True)
+        keys = list(self._copies)
+
+        def work() -> None:
+            _collect(copy, frames)
+            self._weigh(keys)
+
+        copy.collecting = threading.Thread(target=work, name="cosh-fingerprints", daemon=True)
         copy.collecting.start()
 
     def _changes(self, key: int) -> list[VariableChange]:
@@ -230,10 +238,17 @@ class Checkpoints:
             self._drop(oldest.pop(0))
         if oldest and free_memory() < FREE:
             self._drop(oldest.pop(0))
-        most = rollup("self", "Rss") * OWN
         for key in oldest:
-            if self._copies[key].child.own_memory() > most > 0:
+            if self._copies[key].heavy:
                 self._drop(key)
+
+    def _weigh(self, keys: list[int]) -> None:
+        """A thread, because it takes milliseconds: which copies hold much for themselves."""
+        most = rollup("self", "Rss") * OWN
+        for key in keys:
+            copy = self._copies.get(key)
+            if copy is not None:
+                copy.heavy = copy.child.own_memory() > most > 0
 
     def _drop(self, key: int) -> None:
         copy = self._copies.pop(key)

@@ -30,8 +30,8 @@ if TYPE_CHECKING:
 
     from cosh_nb.notebook.mailbox import Mailbox
 
-_LOOKING = 1.5
-"""Seconds for fingerprints of the variables before the code; those it names come first."""
+_NAMED, _OTHERS = 3.0, 0.3
+"""Seconds for fingerprints of the variables that the code names, and of all others; beyond, only new objects show."""
 _AFTER = 5.0
 """Seconds that the copy gets beyond the code's own, to start and to report."""
 _PRINTED = 64_000_000
@@ -196,10 +196,12 @@ def _before(
 ) -> tuple[dict[str, Print], dict[str, str]]:
     named = set(re.findall(r"\w+", code))
     names = sorted(own_names(namespace, hidden), key=lambda name: name not in named)
-    end = time.monotonic() + _LOOKING
     prints, sketches = {}, {}
+    first, end = True, time.monotonic() + _NAMED
     for name in names:
-        prints[name] = print_of(namespace[name], deep=time.monotonic() < end)
+        if first and name not in named:
+            first, end = False, time.monotonic() + _OTHERS
+        prints[name] = print_of(namespace[name], until=end)
         sketches[name] = sketch(namespace[name])
     return prints, sketches
 

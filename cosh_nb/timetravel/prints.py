@@ -21,6 +21,7 @@ from cosh_nb.timetravel.child import ChildFailed
 _IPYTHONS = re.compile(r"_i?\d*|__|___|_i{2,3}|_ih|_oh|_dh|_exit_code|In|Out|exit|quit|get_ipython|open")
 _BY_ADDRESS = (types.FunctionType, types.BuiltinFunctionType, types.ModuleType, type)
 _STATEFUL = (types.GeneratorType, types.CoroutineType, types.AsyncGeneratorType)
+_PIECE = 1 << 23
 _ATOMS = (int, float, complex, bool, str, bytes, type(None))
 
 
@@ -51,18 +52,15 @@ def own_names(namespace: Mapping[str, Any], hidden: Mapping[str, Any]) -> list[s
     ]  # fmt: skip
 
 
-def prints(
-    namespace: Mapping[str, Any], names: Iterable[str], seconds: float | None = None
-) -> Iterator[tuple[str, Print]]:
-    """A fingerprint of each; after `seconds` only by address and shape."""
-    end = None if seconds is None else time.monotonic() + seconds
+def prints(namespace: Mapping[str, Any], names: Iterable[str]) -> Iterator[tuple[str, Print]]:
+    """A fingerprint of each."""
     for name in names:
         if name in namespace:
-            yield name, print_of(namespace[name], deep=end is None or time.monotonic() < end)
+            yield name, print_of(namespace[name])
 
 
-def print_of(value: Any, *, deep: bool = True) -> Print:
-    """The fingerprint of one value."""
+def print_of(value: Any, *, deep: bool = True, until: float | None = None) -> Print:
+    """The fingerprint of one value. Without `deep`, or where it is not done `until` then, by its address alone."""
     kind = type(value)
     said = kind.__name__ if kind.__module__ in ("builtins", "__main__") else f"{kind.__module__}.{kind.__qualname__}"
     if isinstance(value, _BY_ADDRESS):
@@ -71,11 +69,14 @@ def print_of(value: Any, *, deep: bool = True) -> Print:
         return Print(id(value), _state(value), said, f"a {kind.__name__} cannot be copied")
     if _is_polars(value):
         return Print(id(value), f"at {id(value)} {getattr(value, 'shape', '')}", said)
+    late = Print(id(value), f"at {id(value)}", said, "there was no time to look into it")
     if not deep:
-        return Print(id(value), f"at {id(value)}", said, "there was no time to look into it")
-    hasher = _Hasher()
+        return late
+    hasher = _Hasher(until)
     try:
         _Printer(hasher).dump(value)
+    except _TooLate:
+        return late
     except RecursionError:
         return Print(id(value), "", said, "it is nested too deep")
     except Exception as error:  # noqa: BLE001  (pickling runs code of the value's class, which may raise anything)
@@ -107,12 +108,24 @@ def unpack(parts: list[bytearray], namespace: Mapping[str, Any], kept: Mapping[i
     return found
 
 
+class _TooLate(Exception):
+    pass
+
+
 class _Hasher:
-    def __init__(self) -> None:
-        self.hash = hashlib.blake2b(digest_size=16)
+    def __init__(self, until: float | None) -> None:
+        self.hash = hashlib.sha256()
+        self._until = until
 
     def write(self, data: Any) -> int:
-        self.hash.update(data)
+        if self._until is None:
+            self.hash.update(data)
+            return len(data)
+        view = memoryview(data)
+        for start in range(0, len(view), _PIECE):
+            if time.monotonic() > self._until:
+                raise _TooLate
+            self.hash.update(view[start : start + _PIECE])
         return len(data)
 
 

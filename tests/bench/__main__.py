@@ -29,6 +29,7 @@ ROWS = [
     "search",
     "large_file",
     "shell",
+    "kernel_time",
 ]
 
 
