@@ -34,7 +34,14 @@ class Magics:
     def desk(self) -> NotebookDesk:
         """Made with the first request, in the folder where the kernel then is."""
         if self._desk is None:
-            from cosh_nb.notebook.desk import NotebookDesk
+            try:
+                from cosh_nb.notebook.desk import NotebookDesk
+            except ImportError:
+                # Where the warm-up meets a broken installation first, Python calls the name missing here: only a
+                # second look, after it, says what really is.
+                if self.warm is not None:
+                    self.warm.join(10)
+                from cosh_nb.notebook.desk import NotebookDesk
 
             self._desk = NotebookDesk(self.shell, self.ledger)
         return self._desk

@@ -18,6 +18,24 @@ def test_loading_costs_no_pydantic_no_httpx_no_tools(start):
     assert int(kernel.run("print(len(new))").text) <= 15
 
 
+BROKEN = """
+import sys, time
+class Broken:
+    def find_spec(self, name, *_):
+        if name == "cosh_nb.notebook.live":
+            time.sleep(1)
+            raise ModuleNotFoundError("No module named 'half_installed'")
+sys.meta_path.insert(0, Broken())
+"""
+
+
+def test_a_broken_installation_is_named_although_the_warm_up_met_it_first(start):
+    kernel = start(load=False)
+    kernel.run(BROKEN)
+    kernel.start("%load_ext cosh_nb")
+    assert "half_installed" in kernel.run("%cosh hello").text
+
+
 def test_loading_twice_and_unloading_leave_the_kernel_as_it_was(start):
     kernel = start()
     assert "already loaded" in kernel.run("%load_ext cosh_nb").text
