@@ -174,6 +174,20 @@ async def test_a_placeholder_that_is_there_already_may_stay(desk: Desk):
     assert not (await desk("Write", file_path="example.env.md", content="# doc\nkey = YOUR_API_KEY\n")).is_error
 
 
+async def test_a_secret_is_written_as_asked_and_told_of_without_being_repeated(desk: Desk):
+    key = "AKIA" + "IOSFODNN7EXAMPLE"
+    for call in (
+        {"file_path": "a.cfg", "content": f"key = {key}\n"},
+        {"file_path": "b.pem", "content": "-----BEGIN RSA " + "PRIVATE KEY-----\nx\n"},
+    ):
+        result = await desk("Write", **call)
+        assert not result.is_error
+        assert "(Warning: the content looks like it holds " in result.content
+        assert key not in result.content
+    again = await desk("Write", file_path="a.cfg", content=f"# the same\nkey = {key}\n")
+    assert "Warning" not in again.content
+
+
 async def test_a_notebook_is_referred_to_the_tool_for_notebooks(desk: Desk):
     result = await desk("Write", file_path="a.ipynb", content="{}")
     assert (result.is_error, "NotebookEdit" in result.content) == (True, True)

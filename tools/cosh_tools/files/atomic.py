@@ -128,7 +128,7 @@ def _opened(path: Path, given: str) -> Iterator[_Folder]:
     if os.rename not in os.supports_dir_fd or not hasattr(os, "O_DIRECTORY"):
         yield _Folder(path, None)
         return
-    handle = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    handle = os.open(path, os.O_RDONLY | os.O_DIRECTORY)
     try:
         if not is_at(handle, path):
             raise ToolError(f"The way to {given} was changed meanwhile. Nothing was written. Try again.")
@@ -150,7 +150,7 @@ def _replace(folder: _Folder, name: str, parts: Parts, old: os.stat_result | Non
 
 def _write(folder: _Folder, temporary: str, parts: Parts, old: os.stat_result | None, name: str) -> None:
     mode = 0o666 if old is None else 0o600
-    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL
     handle = os.open(folder.name(temporary), flags, mode, **folder.at)
     try:
         for part in parts:

@@ -14,7 +14,7 @@ from cosh_tools.files.changing import Face, Place, commit, place
 from cosh_tools.files.diff import Change, Span, change_of_spans, change_of_texts
 from cosh_tools.files.matching import find
 from cosh_tools.files.nearest import explain_missing
-from cosh_tools.files.placeholders import refuse_new_placeholders
+from cosh_tools.files.placeholders import refuse_new_placeholders, secrets_told
 from cosh_tools.files.places import short
 from cosh_tools.files.text import NotText, TextStyle, body_of, sniff
 
@@ -162,6 +162,8 @@ def _plan(call: EditInput | EditCoshInput, given: str, ctx: ToolContext, face: F
         whole = Span(len(style.bom), len(style.bom), style.encode(call.new_string))
         return _Plan(at, style, (whole,))
     refuse_new_placeholders(call.new_string, call.old_string, given)
+    if warning := secrets_told(call.new_string, call.old_string):
+        at.notes.append(warning)
     body = body_of(at.data, style)
     found = find(body, style, call.old_string, call.new_string, every=call.replace_all)
     if not found.spans:

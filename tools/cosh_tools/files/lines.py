@@ -126,7 +126,7 @@ def excerpt(source: Bytes, index: LineIndex, first: int, count: int, widest: int
 
 def _count(source: Bytes) -> LineIndex:
     ends, seen, offset, last = array("Q"), 0, 0, b"\n"
-    if isinstance(source, OnDisk):
+    if isinstance(source, OnDisk) and hasattr(os, "preadv"):
         buffer = bytearray(BLOCK)
         view = memoryview(buffer)
         while got := os.preadv(source.handle, [buffer], offset):

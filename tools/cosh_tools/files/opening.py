@@ -60,7 +60,7 @@ def open_regular(real: Path, given: str) -> tuple[int, os.stat_result]:
     try:
         _must_be_regular(real.stat(), given)
         # Non-blocking, so that a pipe put in its place meanwhile cannot hang us.
-        handle = os.open(real, os.O_RDONLY | os.O_CLOEXEC | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
+        handle = os.open(real, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
     except (OSError, ValueError) as error:
         raise ToolError(why_not(error, real, given)) from None
     found = os.fstat(handle)

@@ -11,7 +11,7 @@ from pydantic import AliasChoices, Field
 from cosh_tools.contract import PermissionLevel, Tool, ToolContext, ToolInput, ToolKind, ToolResult, Touch
 from cosh_tools.files.changing import Face, Place, commit, place
 from cosh_tools.files.diff import Change, change_of_texts
-from cosh_tools.files.placeholders import refuse_new_placeholders
+from cosh_tools.files.placeholders import refuse_new_placeholders, secrets_told
 from cosh_tools.files.places import short
 from cosh_tools.files.text import NotText, TextStyle, body_of, sniff
 
@@ -122,6 +122,8 @@ def _plan(given: str, content: str, ctx: ToolContext, face: Face) -> _Plan:
     except NotText:
         style, before = TextStyle(), ""  # a binary file becomes the text that the model sends
     refuse_new_placeholders(content, before or "", given)
+    if warning := secrets_told(content, before or ""):
+        at.notes.append(warning)
     text = style.with_newlines(content) if before and "\n" in before.replace("\r", "\n") else content
     if face == "claude" and before and before.endswith("\n") and text and not text.endswith("\n"):
         text += style.newline

@@ -23,7 +23,12 @@ class Builtin:
 
     def commands(self, query: Query, *, in_order: bool) -> Sequence[Sequence[str]]:
         """One process per processor, or one alone, which goes by name. Without site packages each starts fast."""
-        shares = 1 if in_order or not os.path.isdir(query.root) else min(len(os.sched_getaffinity(0)), _MOST_PROCESSES)
+        shares = 1 if in_order or not os.path.isdir(query.root) else min(_processors(), _MOST_PROCESSES)
         asked = dataclasses.asdict(query) | {"shares": shares, "target": target(query)}
         start = [sys.executable, "-I", "-S", "-c", _BOOT, str(Path(__file__).resolve().parents[2])]
         return [[*start, json.dumps(asked | {"share": share})] for share in range(shares)]
+
+
+def _processors() -> int:
+    """How many this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

@@ -108,7 +108,7 @@ def _find(root: str, pattern: str, ignoring: bool, stopped: threading.Event) -> 
         handle = -1
         try:
             if _FROM_DESCRIPTORS:  # what is in the folder is then looked up in it, not on the long way from the root
-                handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+                handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
             with os.scandir(folder if handle < 0 else handle) as scan:
                 _look(list(scan), folder, prefix, states, ignores, glob, found, todo)
         except OSError:

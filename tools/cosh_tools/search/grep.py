@@ -260,9 +260,9 @@ async def _search(engine: Engine, query: Query, filtered: _Filter) -> Answer:
 
 def _existing(path: str, ctx: ToolContext) -> Path:
     found = ctx.resolve_path(path)
-    if not found.exists():
+    if not os.path.exists(found):
         raise ToolError(f"Path does not exist: {path}. The working directory is {ctx.working_dir}.")
-    if not found.is_dir() and not found.is_file():
+    if not os.path.isdir(found) and not os.path.isfile(found):
         raise ToolError(f"{path} is neither a file nor a folder, so it cannot be searched.")
     return Path(os.path.realpath(found))
 

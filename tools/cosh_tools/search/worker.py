@@ -83,7 +83,7 @@ class LineSearch:
 
     def file(self, path: str, shown: bytes) -> bytes:
         """The output for one file. Raises OSError where it cannot be read."""
-        handle = os.open(path, os.O_RDONLY | os.O_CLOEXEC | getattr(os, "O_NONBLOCK", 0))
+        handle = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))
         try:
             head = os.read(handle, _HEAD)
             encoding = _wide(head)
