@@ -97,12 +97,8 @@ class ToolContext:
 
     @property
     def working_dir(self) -> Path:
-        """Where relative paths start. Only tools move it; the process never changes its own."""
+        """Where relative paths start. Tools move it through `state`; the process never changes its own."""
         return self.state.working_dir
-
-    @working_dir.setter
-    def working_dir(self, folder: Path) -> None:
-        self.state.working_dir = folder
 
     @property
     def workspace(self) -> Path:
