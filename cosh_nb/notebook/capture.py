@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import re
 import threading
 from collections import deque
 from collections.abc import Mapping, Sequence
@@ -12,6 +11,7 @@ from html.parser import HTMLParser
 from typing import Any, Literal, assert_never
 
 from cosh_tools.results import IMAGES, Media
+from cosh_tools.terminal import readable
 
 TEXT = 1_000_000
 """Characters of printed text that are kept: the first and the last half of them."""
@@ -25,7 +25,6 @@ _LIVE = 4_000
 """Characters of fresh output that one look at a running call shows."""
 
 StreamName = Literal["stdout", "stderr"]
-_ANSI = re.compile(r"\x1b\[[0-?]*[ -/]*[@-~]|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)|\x1b[@-_]")
 
 
 class BoundedText:
@@ -191,23 +190,6 @@ class Capture:
     def _maybe_clear(self) -> None:
         if self._clear_first:
             self.clear()
-
-
-def readable(text: str) -> str:
-    """Terminal text as it ends up on a screen: no colours, and of a progress bar only its last state."""
-    text = _ANSI.sub("", text)
-    if "\r" not in text and "\b" not in text:
-        return text
-    lines = []
-    for line in text.replace("\r\n", "\n").split("\n"):
-        shown = ""
-        for piece in line.split("\r"):
-            shown = piece + shown[len(piece) :]
-        while "\b" in shown:
-            at = shown.index("\b")
-            shown = shown[: max(at - 1, 0)] + shown[at + 1 :]
-        lines.append(shown)
-    return "\n".join(lines)
 
 
 def _nbformat(entry: _Printed | _Shown | _Failed) -> Mapping[str, Any]:

@@ -7,12 +7,12 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from cosh_tools.results import Media, ToolResult
+from cosh_tools.terminal import readable
 
 if TYPE_CHECKING:
     from cosh_nb.notebook.ledger import Ledger, Ran
 
 _ID = re.compile(r"terminal-output://(?P<session>[^/]+)/(?P<count>\d+)")
-_ANSI = re.compile(r"\x1b\[[0-9;?]*[ -/]*[@-~]|\x1b\][^\x07]*(?:\x07|\x1b\\)")
 _IMAGES = ("image/png", "image/jpeg", "image/gif")
 SHOWN_IMAGES = 4
 """Images of one cell that go to the model."""
@@ -87,10 +87,10 @@ def text_of(ran: Ran) -> str:
     for output in ran.outputs:
         match output["output_type"]:
             case "stream":
-                parts.append(_overwritten(_ANSI.sub("", output["text"])))
+                parts.append(readable(output["text"]))
             case "error":
                 parts.append(
-                    _ANSI.sub("", "\n".join(output.get("traceback", ()))) or f"{output['ename']}: {output['evalue']}"
+                    readable("\n".join(output.get("traceback", ()))) or f"{output['ename']}: {output['evalue']}"
                 )
             case _:
                 data = output.get("data", {})
@@ -109,11 +109,6 @@ def images_of(ran: Ran) -> Sequence[Media]:
         images = (Media.decoded(kind, data[kind], title) for kind in _IMAGES if data.get(kind))
         found += [image for image in images if image is not None]
     return found[:SHOWN_IMAGES]
-
-
-def _overwritten(text: str) -> str:
-    """What is left of each line after carriage returns, as a terminal shows it."""
-    return "\n".join(line.rstrip("\r").rsplit("\r", 1)[-1] for line in text.split("\n"))
 
 
 def _first(source: str) -> str:

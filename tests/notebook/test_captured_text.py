@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cosh_nb.notebook.capture import ENTRIES, TEXT, BoundedText, Capture, readable
+from cosh_nb.notebook.capture import ENTRIES, TEXT, BoundedText, Capture
+from cosh_tools.terminal import readable
 
 
 @given(st.lists(st.text("ab\n", max_size=40), max_size=60), st.integers(2, 60))
@@ -39,6 +40,9 @@ def test_what_is_left_out_is_counted():
         ("\x1b[31mred\x1b[0m\n", "red\n"),
         ("10%\r20%\r100%\n", "100%\n"),
         ("abcdef\rXY\n", "XYcdef\n"),
+        ("loading 50%\r\x1b[Kdone\n", "done\n"),
+        ("loading\r       \rok\n", "ok\n"),
+        ("\x1b]0;a title without end\nthe rest", "\nthe rest"),
         ("windows\r\nlines\r\n", "windows\nlines\n"),
         ("ab\bc", "ac"),
         ("\b\bx", "x"),
@@ -47,6 +51,12 @@ def test_what_is_left_out_is_counted():
 )
 def test_text_is_read_as_a_terminal_would_show_it(written, seen):
     assert readable(written) == seen
+
+
+def test_a_line_drawn_over_very_often_is_read_in_one_go():
+    bar = "x" * 300_000 + "\ry" * 300_000 + "\b" * 200_000
+
+    assert readable(bar) == "y" + "x" * 299_999
 
 
 def test_streams_that_alternate_for_ever_stay_bounded_and_lose_no_stream():

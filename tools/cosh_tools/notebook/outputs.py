@@ -9,8 +9,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from cosh_tools.results import IMAGES, Media
+from cosh_tools.terminal import readable
 
-_ANSI = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[@-Z\\-_])")
 _TAG = re.compile(r"<(script|style)\b.*?</\1\s*>|<[^>]*>", re.DOTALL | re.IGNORECASE)
 _BARE_REPR = re.compile(r"<[\w.]+ (?:object|size|at)\b[^\n]*>|<Figure[^\n]*>|Output\(\)")
 _LARGEST_IMAGE = 5_000_000
@@ -27,14 +27,6 @@ def render(outputs: Iterable[Mapping[str, Any]], limit: int) -> tuple[str, tuple
         if image is not None:
             media.append(image)
     return "\n".join(texts), tuple(media)
-
-
-def plain(text: str) -> str:
-    """Terminal text as it looks in the end: no colours, and nothing that a carriage return overwrote."""
-    text = _ANSI.sub("", text) if "\x1b" in text else text
-    if "\r" not in text:
-        return text
-    return "\n".join(_last(line.rstrip("\r")) for line in text.split("\n"))
 
 
 def clip(text: str, limit: int) -> str:
@@ -62,11 +54,14 @@ def weight(outputs: Sequence[Mapping[str, Any]]) -> int:
 def _one(output: Mapping[str, Any], limit: int) -> tuple[str, Media | None]:
     match output.get("output_type"):
         case "stream":
-            return f"[{output.get('name', 'stdout')}]\n{clip(plain(joined(output.get('text'))), limit).rstrip()}", None
+            return (
+                f"[{output.get('name', 'stdout')}]\n{clip(readable(joined(output.get('text'))), limit).rstrip()}",
+                None,
+            )
         case "error":
-            trace = plain("\n".join(map(str, output.get("traceback") or ())))
+            trace = readable("\n".join(map(str, output.get("traceback") or ())))
             said = f"{output.get('ename')}: {output.get('evalue')}"
-            return f"[error] {plain(said)}\n{clip(trace, limit)}".rstrip(), None
+            return f"[error] {readable(said)}\n{clip(trace, limit)}".rstrip(), None
         case "display_data" | "execute_result" | "update_display_data":
             return _rich(output.get("data") or {}, limit)
         case other:
@@ -88,7 +83,7 @@ def _rich(data: Mapping[str, Any], limit: int) -> tuple[str, Media | None]:
     if not text:
         return f"[{', '.join(others) or 'empty output'}]", None
     head = f"[result; also {', '.join(others)}]" if others else "[result]"
-    return f"{head}\n{clip(plain(text), limit).rstrip()}", None
+    return f"{head}\n{clip(readable(text), limit).rstrip()}", None
 
 
 def _merged(outputs: Iterable[Mapping[str, Any]]) -> Iterable[Mapping[str, Any]]:
@@ -129,14 +124,6 @@ def _without_tags(text: str) -> str:
     bare = html.unescape(_TAG.sub(" ", text))
     lines = (" ".join(line.split()) for line in bare.splitlines())
     return "\n".join(line for line in lines if line)
-
-
-def _last(line: str) -> str:
-    """What a terminal shows of a line that was overwritten: the last text, and the rest of a longer one before it."""
-    shown = ""
-    for part in line.split("\r"):
-        shown = part + shown[len(part) :] if part else shown
-    return shown.rstrip()
 
 
 def _weight(output: Mapping[str, Any]) -> int:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import BinaryIO, Literal
 
+from cosh_tools.terminal import readable
+
 Stream = Literal["stdout", "stderr"]
 
-_ESCAPES = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|[@-Z\\-_]|[()#][0-9A-Za-z])")
 _BINARY_SAMPLE = 8_192
 
 
@@ -51,10 +51,10 @@ class HeadTail:
     def text(self, where: str = "") -> str:
         """Both ends as plain text, with a line between them that says how much is missing and where the whole is."""
         if not self.cut:
-            return plain((self._head + self._tail).decode("utf-8", "replace"))
+            return readable((self._head + self._tail).decode("utf-8", "replace"))
         tail = self._tail[-self._tail_limit :]
-        head = plain(self._head.decode("utf-8", "ignore"))
-        end = plain(tail.decode("utf-8", "ignore"))
+        head = readable(self._head.decode("utf-8", "ignore"))
+        end = readable(tail.decode("utf-8", "ignore"))
         missing = self.size - len(self._head) - len(tail)
         return f"{head}\n... ({missing} bytes left out{where}) ...\n{end}"
 
@@ -124,16 +124,6 @@ class Capture:
         except OSError:
             self.close()
             self.path = None
-
-
-def plain(text: str) -> str:
-    """Text without terminal escapes; of a line that was drawn over again and again, its last state."""
-    if "\x1b" in text:
-        text = _ESCAPES.sub("", text)
-    if "\r" in text:
-        lines = text.replace("\r\n", "\n").split("\n")
-        text = "\n".join(line.rstrip("\r").rpartition("\r")[2] for line in lines)
-    return text
 
 
 def clip_lines(text: str, most: int, where: str = "") -> str:

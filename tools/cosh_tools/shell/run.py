@@ -13,9 +13,10 @@ from pathlib import Path
 
 from cosh_tools.contract import ToolContext, ToolError, ToolResult
 from cosh_tools.hosts import Job
-from cosh_tools.shell.output import Capture, Stream, plain
+from cosh_tools.shell.output import Capture, Stream
 from cosh_tools.shell.process import Ended, Process
 from cosh_tools.shell.result import exit_words
+from cosh_tools.terminal import readable
 
 LONGEST = 120_000
 """Bytes of a command: the system refuses a longer argument (128 KiB on Linux)."""
@@ -56,7 +57,7 @@ class Command:
 
         def take(stream: Stream, data: bytes) -> None:
             self.capture.write(stream, data)
-            if b"\0" not in data and (text := plain(decoders[stream].decode(data))):
+            if b"\0" not in data and (text := readable(decoders[stream].decode(data))):
                 show(text)
 
         process = Process(
