@@ -17,7 +17,7 @@ from cosh_tools.results import ToolError
 from cosh_tools.search.builtin import Builtin
 from cosh_tools.search.engine import Engine, Query, Row, search
 from cosh_tools.search.glob import _find
-from cosh_tools.search.grep import is_binary
+from cosh_tools.search.kept import is_binary
 from cosh_tools.search.ripgrep import Ripgrep, ripgrep
 from search.forest import grow
 

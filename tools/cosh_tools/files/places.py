@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -11,7 +12,7 @@ if TYPE_CHECKING:
 
 def short(path: Path, ctx: ToolContext) -> str:
     """The path as seen from the working directory; whole where it lies elsewhere."""
-    try:
-        return str(path.relative_to(ctx.working_dir))
-    except ValueError:
-        return str(path)
+    for base in (ctx.working_dir, Path(os.path.realpath(ctx.working_dir))):
+        if path.is_relative_to(base):
+            return str(path.relative_to(base))
+    return str(path)

@@ -6,19 +6,14 @@ pattern means the same whichever engine searches. What only ripgrep knows is an 
 
 from __future__ import annotations
 
-import functools
 import re
 import sys
-import unicodedata
 from dataclasses import dataclass
+
+from cosh_tools.search.letters import POSIX, category, in_class
 
 _ESCAPED = {"t": "\t", "n": "\n", "r": "\r", "f": "\f", "v": "\v", "a": "\a"}
 _CLASSES = frozenset("dDwWsS")
-_POSIX = {
-    "alnum": "0-9A-Za-z", "alpha": "A-Za-z", "ascii": r"\x00-\x7f", "blank": r"\t ", "cntrl": r"\x00-\x1f\x7f",
-    "digit": "0-9", "graph": "!-~", "lower": "a-z", "print": " -~", "punct": r"!-/:-@\[-`{-~",
-    "space": r"\t\n\x0b\x0c\r ", "upper": "A-Z", "word": "0-9A-Za-z_", "xdigit": "0-9A-Fa-f",
-}  # fmt: skip
 _REPEAT = re.compile(r"\{(\d+)(,(\d*))?\}")
 _REPEATABLE = re.compile(r"\[|\((?!\?m)|\\[dDwWsS]$")
 """What Python takes a repetition after as it is; anything else is put in a group first."""
@@ -300,7 +295,7 @@ class _Parser:
             raise self._bad("invalid Unicode class")
         self.at = found.end()
         name = found[1] or found[2]
-        ranges = _category(_LONG_NAMES.get(name.lower(), name))
+        ranges = category(name)
         if not ranges:
             raise BadPattern(f"the Unicode class {name!r} is known to ripgrep only, and ripgrep is not installed here")
         return ranges
@@ -335,17 +330,17 @@ class _Parser:
                 high = self._member(char)
                 if len(high) != 1 or high < low:
                     raise self._bad("invalid character class range")
-                items.append(f"{_in_class(low)}-{_in_class(high)}")
+                items.append(f"{in_class(low)}-{in_class(high)}")
             else:
-                items.append(_in_class(low) if len(low) == 1 else low)
+                items.append(in_class(low) if len(low) == 1 else low)
         self.crosses_lines |= negated or any(item in (r"\s", r"\W", r"\D") for item in items)
         return f"[{'^' * negated}{''.join(items)}{self.not_text if negated else ''}]"
 
     def _inner_class(self) -> str:
         found = re.compile(r":(\^?)(\w+):\]").match(self.text, self.at)
-        if found is not None and found[2] in _POSIX and not found[1]:
+        if found is not None and found[2] in POSIX and not found[1]:
             self.at = found.end()
-            return _POSIX[found[2]]
+            return POSIX[found[2]]
         inner = self._class()
         if inner.startswith("[^"):
             raise BadPattern(
@@ -382,29 +377,6 @@ class _Parser:
 
 
 _NO_NEWLINE = 'the literal "\\n" is not allowed in a pattern that is searched line by line; set multiline to true'
-_LONG_NAMES = {
-    "letter": "L", "alphabetic": "L", "lowercase": "Ll", "uppercase": "Lu", "lowercase_letter": "Ll",
-    "uppercase_letter": "Lu", "number": "N", "digit": "Nd", "punctuation": "P", "symbol": "S", "separator": "Z",
-    "mark": "M",
-}  # fmt: skip
-
-
-@functools.cache
-def _category(name: str) -> str:
-    """The ranges of a Unicode general category, as class syntax; empty for a name that is none."""
-    out, start = [], -1
-    for number in range(sys.maxunicode + 2):
-        inside = number <= sys.maxunicode and unicodedata.category(chr(number)).startswith(name)
-        if inside and start < 0:
-            start = number
-        elif not inside and start >= 0:
-            out.append(f"{_in_class(chr(start))}-{_in_class(chr(number - 1))}")
-            start = -1
-    return "".join(out)
-
-
-def _in_class(char: str) -> str:
-    return f"\\{char}" if char in r"\[]^-&~|" else char
 
 
 def _better(one: tuple[str, ...], other: tuple[str, ...]) -> tuple[str, ...]:
