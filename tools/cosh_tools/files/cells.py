@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-import base64
-import binascii
 import json
-import re
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from cosh_tools.hosts import CellView, NotebookView
-from cosh_tools.results import Media, ToolError
+from cosh_tools.notebook.access import name_of
+from cosh_tools.notebook.outputs import image, joined
+from cosh_tools.results import IMAGES, Media, ToolError
+from cosh_tools.terminal import readable
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-_ANSI = re.compile(r"\x1b(?:\[[0-9;?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\))")
 _OUTPUT_LIMIT = 10_000
-_IMAGES = ("image/png", "image/jpeg", "image/gif", "image/webp")
 
 
 def view_of(path: Path, raw: bytes) -> NotebookView:
@@ -48,46 +46,39 @@ def cells_as_text(cells: Sequence[CellView], most: int) -> tuple[str, tuple[Medi
 
 def _cell_as_text(cell: CellView) -> tuple[str, list[Media]]:
     count = f' execution_count="{cell.execution_count}"' if cell.execution_count is not None else ""
-    text = f'<cell id="{cell.id}" index="{cell.index}" type="{cell.type}"{count}>\n{cell.source}\n</cell>'
+    name = name_of(cell)
+    text = f'<cell id="{name}" index="{cell.index}" type="{cell.type}"{count}>\n{cell.source}\n</cell>'
     outputs: list[str] = []
     media: list[Media] = []
     for output in cell.outputs:
-        said, images = _output(output, f"output of cell {cell.id}")
+        said, images = _output(output, f"output of cell {name}")
         media += images
         if said:
             outputs.append(said)
     if outputs:
-        text += f'\n<output cell="{cell.id}">\n' + "\n".join(outputs) + "\n</output>"
+        text += f'\n<output cell="{name}">\n' + "\n".join(outputs) + "\n</output>"
     return text, media
 
 
 def _output(output: Mapping[str, Any], title: str) -> tuple[str, list[Media]]:
     match output.get("output_type"):
         case "stream":
-            return _short(_text(output.get("text"))), []
+            return _short(joined(output.get("text"))), []
         case "error":
-            trace = _text(output.get("traceback"), "\n") or f"{output.get('ename')}: {output.get('evalue')}"
-            return _short(trace), []
+            trace = "\n".join(map(str, output.get("traceback") or ()))
+            return _short(trace or f"{output.get('ename')}: {output.get('evalue')}"), []
         case _:
             data = output.get("data") or {}
-            images = [image for kind in _IMAGES if (image := _image(kind, data.get(kind), title)) is not None]
-            said = _text(data.get("text/plain")) or _text(data.get("text/markdown")) or _text(data.get("text/latex"))
+            found = (image(kind, data[kind], title) for kind in IMAGES if kind in data)
+            images = [one for one in found if one is not None]
+            said = joined(data.get("text/plain")) or joined(data.get("text/markdown")) or joined(data.get("text/latex"))
             if not said and not images and data:
                 said = f"[{', '.join(data)}]"
             return _short(said), images
 
 
-def _image(kind: str, value: Any, title: str) -> Media | None:
-    if value is None:
-        return None
-    try:
-        return Media(kind, base64.b64decode(_text(value)), title)
-    except (binascii.Error, ValueError):
-        return None
-
-
 def _short(text: str) -> str:
-    text = _ANSI.sub("", text).rstrip("\n")
+    text = readable(text).rstrip("\n")
     if len(text) <= _OUTPUT_LIMIT:
         return text
     half = _OUTPUT_LIMIT // 2
@@ -99,13 +90,7 @@ def _cell(index: int, cell: Mapping[str, Any]) -> CellView:
         index=index,
         id=str(cell.get("id") or f"cell-{index}"),
         type=str(cell.get("cell_type", "code")),
-        source=_text(cell.get("source", cell.get("input"))),
+        source=joined(cell.get("source", cell.get("input"))),
         execution_count=cell.get("execution_count"),
         outputs=tuple(cell.get("outputs") or ()),
     )
-
-
-def _text(value: Any, joint: str = "") -> str:
-    if value is None:
-        return ""
-    return value if isinstance(value, str) else joint.join(map(str, value))

@@ -21,11 +21,11 @@ def render(outputs: Iterable[Mapping[str, Any]], limit: int) -> tuple[str, tuple
     texts: list[str] = []
     media: list[Media] = []
     for output in _merged(outputs):
-        text, image = _one(output, limit)
+        text, picture = _one(output, limit)
         if text:
             texts.append(text)
-        if image is not None:
-            media.append(image)
+        if picture is not None:
+            media.append(picture)
     return "\n".join(texts), tuple(media)
 
 
@@ -51,6 +51,21 @@ def weight(outputs: Sequence[Mapping[str, Any]]) -> int:
     return known if isinstance(known, int) else sum(_weight(output) for output in outputs)
 
 
+def joined(value: Any) -> str:
+    """A multi-line value of a notebook: one string or a list of lines."""
+    if isinstance(value, str):
+        return value
+    if isinstance(value, list):
+        return "".join(map(str, value))
+    return "" if value is None else json.dumps(value, ensure_ascii=False)
+
+
+def image(kind: str, value: Any, title: str = "") -> Media | None:
+    """An image of an output; None where it is damaged, or larger than the services take."""
+    media = Media.decoded(kind, joined(value), title)
+    return media if media is not None and 0 < len(media.data) <= _LARGEST_IMAGE else None
+
+
 def _one(output: Mapping[str, Any], limit: int) -> tuple[str, Media | None]:
     match output.get("output_type"):
         case "stream":
@@ -70,8 +85,8 @@ def _one(output: Mapping[str, Any], limit: int) -> tuple[str, Media | None]:
 
 def _rich(data: Mapping[str, Any], limit: int) -> tuple[str, Media | None]:
     for kind in IMAGES:
-        if kind in data and (image := _image(kind, data[kind])) is not None:
-            return f"[{kind}, {size(len(image.data))}: the image is attached]", image
+        if kind in data and (found := image(kind, data[kind])) is not None:
+            return f"[{kind}, {size(len(found.data))}: the image is attached]", found
     text = joined(data.get("text/plain")) if "text/plain" in data else ""
     shown = "text/plain"
     for kind in ("text/markdown", "text/html", "text/latex"):
@@ -104,20 +119,6 @@ def _merged(outputs: Iterable[Mapping[str, Any]]) -> Iterable[Mapping[str, Any]]
         yield output
     if held is not None:
         yield held
-
-
-def joined(value: Any) -> str:
-    """A multi-line value of a notebook: one string or a list of lines."""
-    if isinstance(value, str):
-        return value
-    if isinstance(value, list):
-        return "".join(map(str, value))
-    return "" if value is None else json.dumps(value, ensure_ascii=False)
-
-
-def _image(kind: str, value: Any) -> Media | None:
-    media = Media.decoded(kind, joined(value))
-    return media if media is not None and 0 < len(media.data) <= _LARGEST_IMAGE else None
 
 
 def _without_tags(text: str) -> str:
