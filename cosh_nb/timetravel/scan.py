@@ -37,20 +37,24 @@ class Scanner:
     store: Store
     most_files: int = MOST_FILES
     most_bytes: int = MOST_BYTES
+    too_many: str = ""
+    """Set where there were too many files: no second try until somebody takes it away."""
     _known: dict[Path, tuple[Signature, FileState]] = field(default_factory=dict)
 
     def look(self, roots: Iterable[Path], *, keep: bool) -> Look:
         """All files that no ignore file leaves out; with `keep` their contents are kept as far as they fit."""
+        if self.too_many:
+            return Look(problem=self.too_many)
         found = Look()
         for root in roots:
             walk = _Walk(above(str(root)) or Ignores())
             for path, _ in walk.in_order(str(root)):
                 if len(found.files) >= self.most_files:
-                    found.problem = (
+                    self.too_many = (
                         f"More than {self.most_files:,} files are here, so what commands and code change in them "
                         "is not tracked; what the agent writes itself is."
                     )
-                    return Look(problem=found.problem)
+                    return Look(problem=self.too_many)
                 file = Path(path)
                 if file.is_relative_to(self.store.folder.parent):
                     continue

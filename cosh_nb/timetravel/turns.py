@@ -139,6 +139,7 @@ class Turns:
         self.current = self.new(number, prompt)
         self._window = _Window()
         self._missing = set()
+        self._scanner.too_many = ""
 
     async def before(self, touches: Sequence[Touch], ctx: ToolContext) -> None:
         """Keep what the call may change."""

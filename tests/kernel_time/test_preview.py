@@ -139,8 +139,11 @@ def test_many_previews_in_a_row_leave_no_process_and_no_descriptor(room, rounds)
     before = process.num_fds(), process.num_threads(), len(process.children(recursive=True))
     room.turn(*[call("Python", {"code": f"kept.append({n}); print({n})", "dry_run": True}) for n in range(rounds)])
 
-    after = process.num_fds(), process.num_threads(), len(process.children(recursive=True))
+    def settled():  # the copy that takes the fingerprints of the turn ends by itself
+        return len(process.children(recursive=True)) <= before[2] + 1
+
+    room.kernel.wait(settled, 10, "end of the previews")
+    after = process.num_fds(), process.num_threads()
     assert room.value("kept") == [1]
     assert after[0] <= before[0] + 4, (before, after)  # the pipes of one more turn's copy
     assert after[1] <= before[1] + 2
-    assert after[2] <= before[2] + 1

@@ -12,6 +12,7 @@ from cosh_nb.timetravel.undo import undo
 from cosh_tools.context import SessionState, ToolContext
 from cosh_tools.hosts import CellEdit
 from cosh_tools.notebook.disk import DiskNotebooks
+from cosh_tools.touches import RunsCode
 
 
 class OpenPage:
@@ -145,3 +146,35 @@ async def test_a_link_a_mode_and_a_deleted_folder_come_back(scene):
     assert (folder / "deep" / "ignored.txt").read_text() == "not seen by a look at the workspace"
     assert (folder / "run.sh").stat().st_mode & 0o777 == 0o750
     assert (folder / "link").is_symlink()
+
+
+async def test_what_is_too_much_to_keep_is_named_and_what_the_agent_writes_itself_still_comes_back(scene):
+    turns, ctx, path = scene
+    turns._scanner.most_bytes, big = 1_000, path.with_name("big.bin")
+    big.write_bytes(b"0" * 2_000)
+    small = path.with_name("small.txt")
+    small.write_text("s")
+    turns.begin(1, "")
+    code = [RunsCode("anything()")]
+    await turns.before(code, ctx)
+    big.write_bytes(b"1")
+    small.write_text("t")
+    await turns.after(code, ctx)
+    await turns.end()
+
+    done = await undo(turns, turns.all[0], ctx)
+
+    assert small.read_text() == "s"
+    assert any(said.startswith("big.bin: only 0 MB of contents are kept") for said in done.lost), done.lost
+    assert big.read_bytes() == b"1"
+
+    turns._scanner.most_files = 2
+    turns.begin(2, "")
+    touches = [*code, ctx.writes(str(small))]
+    await turns.before(touches, ctx)
+    small.write_text("u")
+    await turns.after(touches, ctx)
+    await turns.end()
+    done = await undo(turns, turns.all[-1], ctx)
+    assert small.read_text() == "s"
+    assert any("More than 2 files are here" in said for said in done.lost)
