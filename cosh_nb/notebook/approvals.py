@@ -31,8 +31,16 @@ _PREVIEW = 20.0
 class CellApprovals:
     """Asks in the cell of the turn. Set `asking.place` before each turn. With `preview`, code can be tried first."""
 
-    def __init__(self, asking: Asking, settle: Settle = cards.answered, preview: Preview | None = None) -> None:
+    def __init__(
+        self,
+        asking: Asking,
+        settle: Settle = cards.answered,
+        preview: Preview | None = None,
+        runs_here: Callable[[ApprovalRequest], bool] = lambda _request: True,
+    ) -> None:
         self.asking = asking
+        self._runs_here = runs_here
+        """Whether the code of a request would run in this kernel."""
         self._preview = preview
         self._settle = settle
         self._open: _ApprovalCard | None = None
@@ -60,7 +68,7 @@ class CellApprovals:
         reply: Reply[ApprovalAnswer] = Reply(asking.mailbox)
         opened = _ApprovalCard(request, asking.note, self._settle, reply, lambda: asking.lend(request.call.id))
         tries: list[asyncio.Task[None]] = []
-        if self._preview is not None:
+        if self._preview is not None and self._runs_here(request):
             loop, preview = asyncio.get_running_loop(), self._preview
 
             def begin() -> None:

@@ -55,6 +55,7 @@ if TYPE_CHECKING:
     from IPython.core.interactiveshell import InteractiveShell
 
     from cosh_nb.notebook.ledger import Ledger
+    from cosh_tools.hosts import ApprovalRequest
 
 GRANTING = ("mode", "allowed_tools", "replay")
 """Options that give rights: without effect in a cell that the agent wrote and no person has changed since."""
@@ -73,7 +74,8 @@ class NotebookDesk:
         self.thread = AgentThread()
         self.kernel = LiveKernel(shell, self.mailbox)
         self.asking = Asking(self.mailbox)
-        self.approvals = CellApprovals(self.asking, preview=None if unavailable() else self.kernel.preview)
+        preview = None if unavailable() else self.kernel.preview
+        self.approvals = CellApprovals(self.asking, preview=preview, runs_here=self._runs_here)
         self.questions = CellQuestions(self.asking)
         self.notebooks = OpenNotebooks(shell, self.mailbox, self._mark, self.note_written)
         self.checkpoints = Checkpoints(shell, self.mailbox)
@@ -222,6 +224,11 @@ class NotebookDesk:
     def note_written(self, source: str) -> None:
         """The agent put this source into a cell."""
         self._written.add(_digest(source))
+
+    def _runs_here(self, request: ApprovalRequest) -> bool:
+        """Whether its code would run in this kernel: cells of another notebook run in that one's."""
+        named = request.call.input.get("notebook_path")
+        return named is None or self.agent.ctx.resolve_path(str(named)) == self.notebooks.current()
 
     def _news(self) -> str:
         """What the person ran since the last turn, for the model."""

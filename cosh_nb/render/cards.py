@@ -16,6 +16,7 @@ from cosh_nb.render.what import SHOWN, arguments, exactly, touched
 from cosh_nb.render.words import verb_of
 from cosh_tools.hosts import Allowed, RanElsewhere, Refused, Undecided
 from cosh_tools.names import canonical
+from cosh_tools.touches import RunsCode
 
 if TYPE_CHECKING:
     from cosh_tools.hosts import ApprovalAnswer, ApprovalRequest, Question
@@ -66,6 +67,11 @@ def editable_text(request: ApprovalRequest) -> tuple[str, str] | None:
 
 def previewed_code(request: ApprovalRequest) -> str:
     """The code that can be tried in a copy of the kernel before the answer; empty where there is none."""
+    if canonical(request.call.name) == "NotebookRun":
+        cells = [touch.code for touch in request.touches if isinstance(touch, RunsCode)]
+        # A cell that the agent has not read is known by name only, and a cell magic takes all that follows.
+        unclear = any(code.startswith("# cell ") or (code.startswith("%%") and len(cells) > 1) for code in cells)
+        return "" if unclear else "\n".join(cells)
     code = request.call.input.get("code")
     tries = request.call.input.get("dry_run")
     return code if canonical(request.call.name) in CODE and isinstance(code, str) and not tries else ""

@@ -2,6 +2,12 @@
 
 from __future__ import annotations
 
+import pytest
+
+from cosh_nb.render import cards
+from cosh_tools.contract import RunsCode, ToolCall
+from cosh_tools.hosts import ApprovalRequest
+from cosh_tools.policy.decide import Ask
 from support.modelserver import call
 
 
@@ -23,3 +29,21 @@ def test_a_card_shows_what_the_code_would_do_and_the_code_runs_only_after_the_an
     room.kernel.finish(cell)
 
     assert room.value("numbers") == [1]
+
+
+@pytest.mark.parametrize(
+    ("cells", "code"),
+    [
+        (["x = 1", "y = 2"], "x = 1\ny = 2"),
+        (["%%bash\nls"], "%%bash\nls"),
+        (["x = 1", "%%bash\nls"], ""),
+        (["x = 1", "# cell c9 of book.ipynb"], ""),
+    ],
+)
+def test_cells_can_be_tried_where_their_sources_are_known(cells, code):
+    given = {"notebook_path": "book.ipynb", "cells": ["a"]}
+    asked = ApprovalRequest(ToolCall("1", "NotebookRun", given), "run", tuple(map(RunsCode, cells)), Ask("It asks."))
+
+    assert cards.previewed_code(asked) == code
+    keys = [button.key for button in cards.buttons(asked, previewable=True)]
+    assert ("preview" in keys) == bool(code)
