@@ -7,6 +7,7 @@ from pathlib import Path
 
 from cosh_nb.messages import Block, media_block
 from cosh_nb.typed import ATTACHED
+from cosh_tools.fences import tagged
 from cosh_tools.files.images import image_kind
 from cosh_tools.results import Media
 
@@ -35,7 +36,7 @@ def attach(files: Sequence[Path]) -> tuple[str, tuple[Block, ...], tuple[str, ..
         elif b"\0" in data[:8192]:
             problems.append(f"{file.name} is neither text nor an image nor a PDF, so it does not go along.")
         else:
-            texts.append(_fenced(file, data.decode("utf-8", "replace"), size))
+            texts.append(_attached(file, data.decode("utf-8", "replace"), size))
     return "".join(f"\n\n{text}" for text in texts), tuple(blocks), tuple(problems)
 
 
@@ -46,6 +47,6 @@ def _media_type(data: bytes) -> str:
     return image.media_type if image is not None else ""
 
 
-def _fenced(file: Path, text: str, size: int) -> str:
+def _attached(file: Path, text: str, size: int) -> str:
     cut = f"\n(cut: the file has {size:,} bytes; Read shows the rest)" if len(text) > ATTACHED else ""
-    return f'<attached file="{file}">\n{text[:ATTACHED]}{cut}\n</attached>'
+    return tagged("attached", text[:ATTACHED] + cut, file=str(file))

@@ -9,6 +9,7 @@ from datetime import datetime
 from pathlib import Path
 
 from cosh_nb.paths import claude_folder
+from cosh_tools.fences import tagged
 
 MEMORY_LIMIT = 40_000
 """Characters of one memory file."""
@@ -94,7 +95,7 @@ def _memory(file: Path, trusted: bool) -> str:
     if len(text) > MEMORY_LIMIT:
         text = text[:MEMORY_LIMIT] + f"\n(cut: {file.name} is longer)"
     origin = "the user's notes" if trusted or file.parent == claude_folder() else "notes that came with the folder"
-    return f'<memory file="{file}" origin="{origin}">\n{text}\n</memory>' if text else ""
+    return tagged("memory", text, file=str(file), origin=origin) if text else ""
 
 
 def _git(workspace: Path) -> str:

@@ -36,6 +36,7 @@ from cosh_nb.acp.draw import replay
 from cosh_nb.acp.sessions import AcpSession, failure
 from cosh_nb.errors import CoshError
 from cosh_nb.session import Session, sessions
+from cosh_tools.fences import tagged
 from cosh_tools.kinds import PermissionMode as M
 
 if TYPE_CHECKING:
@@ -236,7 +237,7 @@ def _attached(resource: Any) -> str:
     text = getattr(resource, "text", None)
     if text is None:
         return f"@{_path(resource.uri)}"
-    return f'<attached uri="{resource.uri}">\n{text}\n</attached>'
+    return tagged("attached", text, uri=str(resource.uri))
 
 
 def _path(uri: str) -> str:

@@ -7,6 +7,7 @@ from typing import Protocol, runtime_checkable
 
 from cosh_nb.commands import Command, Desk
 from cosh_nb.errors import UsageError
+from cosh_tools.fences import tagged
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +65,7 @@ def _wanted(desk: Desk, arguments: str, *, failed: bool) -> SeenCell:
 
 def _shown(cell: SeenCell) -> str:
     shown = cell.shown if len(cell.shown) <= 8_000 else f"{cell.shown[:3_000]}\n[...]\n{cell.shown[-5_000:]}"
-    return f'<cell number="{cell.count}">\n{cell.source}\n</cell>\n<output>\n{shown}\n</output>'
+    return f"{tagged('cell', cell.source, number=str(cell.count))}\n{tagged('output', shown)}"
 
 
 COMMANDS = (
