@@ -17,8 +17,6 @@ from cosh_nb.command_hooks import Hook, configured
 from cosh_nb.mcp_client.config import ServerConfig, servers_of
 
 MANIFEST = "cosh-extension.json"
-CONTEXT_LIMIT = 40_000
-"""Characters of one context file."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -161,7 +161,7 @@ def _own_streams(shell: Any) -> int:
     sys.dont_write_bytecode = True
     for stream in (sys.stdout, sys.stderr):
         with contextlib.suppress(AttributeError):
-            stream.flush = _nothing  # type: ignore[method-assign]
+            stream.flush = _nothing  # type: ignore[method-assign]  # (this forked copy ends without writing)
     printed = os.memfd_create("preview", os.MFD_CLOEXEC)
     for standard in (1, 2):
         os.dup2(printed, standard)

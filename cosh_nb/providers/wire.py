@@ -209,7 +209,7 @@ async def _receive(
 ) -> None:
     from httpx_sse import aconnect_sse  # loaded with httpx at the first request
 
-    async with aconnect_sse(client, "POST", url, headers=headers, content=body) as source:  # type: ignore[arg-type]
+    async with aconnect_sse(client, "POST", url, headers=headers, content=body) as source:  # type: ignore[arg-type]  # (it hands a URL on as it is)
         answer = source.response
         kind = answer.headers.get("content-type", "").partition(";")[0].strip().lower()
         if answer.status_code != 200 or kind != "text/event-stream":
@@ -217,7 +217,7 @@ async def _receive(
         # The transport's own stream: no decoding, no re-chunking. A gateway that compresses costs a little more.
         plain = answer.headers.get("content-encoding", "identity") == "identity"
         chunks = answer.stream if plain else answer.aiter_bytes()
-        async for chunk in chunks:  # type: ignore[union-attr]
+        async for chunk in chunks:  # type: ignore[union-attr]  # (an async client streams asynchronously)
             if inbox.put(chunk):
                 await inbox.pause()
 

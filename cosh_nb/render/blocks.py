@@ -53,11 +53,6 @@ class Blocks:
         """The block that may still grow."""
         return "".join(self._lines) + "".join(self._pieces)
 
-    @property
-    def in_fence(self) -> bool:
-        """Whether the open block is inside a code fence."""
-        return bool(self._fence)
-
     def close(self) -> list[str]:
         """What is left when nothing more comes."""
         done: list[str] = []

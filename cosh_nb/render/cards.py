@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple, assert_never
 
-from cosh_nb.render.markup import Rendered, clip, esc, plain, pre, shorten
+from cosh_nb.render.markup import Rendered, attr, clip, esc, plain, pre, shorten
 from cosh_nb.render.rows import Row
 from cosh_nb.render.titles import CODE, SHELLS, question, target_of, verbs
 from cosh_nb.render.what import SHOWN, arguments, exactly, touched
@@ -93,7 +93,7 @@ def card(request: ApprovalRequest, note: str = "") -> Rendered:
     inner = head(request, note)
     risk = " risk" if request.destructive else ""
     return Rendered(
-        f'<section class="card{risk}" role="group" aria-label="{esc(question(request))}">{inner.html}</section>',
+        f'<section class="card{risk}" role="group" aria-label="{attr(question(request))}">{inner.html}</section>',
         inner.text,
     )
 

@@ -45,7 +45,6 @@ class Step(Part):
     request: ApprovalRequest | None = None
     answer: ApprovalAnswer | None = None
     answered_at: str = ""
-    note: str = ""
     live: deque[str] = field(default_factory=lambda: deque(maxlen=200))
     result: ToolResult | None = None
     ran: bool = True
@@ -79,7 +78,7 @@ class Step(Part):
     def render(self) -> Rendered:
         """The row, or the question while it is open."""
         if self.state == "asked" and self.request is not None:
-            return cards.card(self.request, self.note)
+            return cards.card(self.request)
         return self.row().rendered()
 
     def row(self) -> Row:

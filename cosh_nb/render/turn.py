@@ -166,12 +166,6 @@ class TurnView:
         """What happens now, in words: for a title or a status bar."""
         return self._phase.words
 
-    def hold_note(self, call_id: str, note: str) -> None:
-        """Words at the right of an open card: "1 of 2 waiting"."""
-        if (step := self._steps.get(call_id)) and step.note != note:
-            step.note = note
-            self._touch(step)
-
     # -- one kind of event each -----------------------------------------------------------------------------------
 
     def _grow(self, event: e.ToolUseDelta | e.ToolProgress) -> None:

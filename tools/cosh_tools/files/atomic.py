@@ -26,7 +26,7 @@ from cosh_tools.results import ToolError
 try:
     import fcntl
 except ImportError:  # Windows: no advisory locks on folders there
-    fcntl = None  # type: ignore[assignment]
+    fcntl = None  # type: ignore[assignment]  # (asked for where it is used)
 
 PREFIX = ".cosh-tmp-"
 Parts = Sequence[bytes | memoryview]

@@ -118,14 +118,6 @@ class Draft:
             joined.append(data[run[0] : run[1]])
         return joined
 
-    def duplicates(self) -> Mapping[str, list[int]]:
-        """Ids that more than one cell of the opened file has, with their indices."""
-        seen: dict[str, list[int]] = {}
-        for at, piece in enumerate(self.was):
-            if piece.id:
-                seen.setdefault(piece.id, []).append(at)
-        return {name: where for name, where in seen.items() if len(where) > 1}
-
     # -- how ---------------------------------------------------------------------------------------------------------
 
     def _sequence(self) -> Iterator[bytes | tuple[int, int]]:

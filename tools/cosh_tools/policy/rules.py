@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
 _GRAMMAR = re.compile(r"\s*(?P<tool>[^\s()]+)\s*(?:\((?P<spec>.*)\))?\s*", re.DOTALL)
-_SHELLS = frozenset({"Bash", "PowerShell"})
 _PATH_TOOLS = {"Read": Reads, "Glob": Reads, "Grep": Reads, "NotebookRead": Reads,
                "Edit": Writes, "Write": Writes, "NotebookEdit": Writes}  # fmt: skip
 _FAMILIES = {"Edit": frozenset({"Write", "NotebookEdit"}), "Read": frozenset({"Glob", "Grep", "NotebookRead"})}
