@@ -13,8 +13,8 @@ import pytest
 
 from cosh_tools.search.builtin import Builtin
 from cosh_tools.search.engine import Query, search
-from cosh_tools.search.grep import Grep
-from cosh_tools.search.ripgrep import ripgrep
+from cosh_tools.search.grep import Grep, GrepCosh
+from cosh_tools.search.ripgrep import Ripgrep, ripgrep
 from support.desk import Desk
 
 
@@ -57,6 +57,40 @@ async def test_the_model_is_told_that_a_search_was_ended(tmp_path: Path, monkeyp
     monkeypatch.setattr("cosh_tools.search.grep.PATIENCE", 0.3)
     result = await desk("Grep", pattern="x")
     assert "(Stopped after 0.3 s: the pattern or the folder is too much." in result.content
+
+
+async def test_cosh_does_not_claim_that_nothing_is_there_when_a_search_was_ended(tmp_path: Path, monkeypatch):
+    class Sleeping(Builtin):
+        def commands(self, query, *, in_order):
+            return [["sleep", "60"]]
+
+    class Slow(GrepCosh):
+        def engine(self):
+            return Sleeping()
+
+    desk = Desk(tmp_path)
+    desk.runner.registry.add(Slow())
+    monkeypatch.setattr("cosh_tools.search.grep.PATIENCE", 0.3)
+    result = await desk("grep", pattern="x")
+    assert result.content.startswith("No matches found in the searched subset.\n[additional grep results omitted")
+
+
+@pytest.mark.parametrize("script", ["echo \"error: Found argument '--crlf' which wasn't expected\" >&2; exit 2", None])
+async def test_a_ripgrep_that_is_too_old_or_cannot_run_is_replaced_by_our_own_search(tmp_path: Path, script):
+    old = tmp_path / "bin" / "rg"
+    old.parent.mkdir()
+    if script is not None:
+        old.write_text(f"#!/bin/sh\n{script}\n")
+        old.chmod(0o755)
+    (tmp_path / "a.txt").write_text("x\n")
+
+    class Old(Grep):
+        def engine(self):
+            return Ripgrep(str(old))
+
+    desk = Desk(tmp_path)
+    desk.runner.registry.add(Old())
+    assert (await desk("Grep", pattern="^x$")).content == "a.txt"
 
 
 def test_ripgrep_needs_no_such_help_for_the_same_pattern(tmp_path: Path):

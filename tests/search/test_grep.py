@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -264,6 +265,12 @@ async def test_folders_with_odd_names_are_searched(desk: Desk):
 async def test_a_pattern_that_begins_with_a_dash_is_a_pattern(desk: Desk):
     desk.file("a.txt", "--flag\n")
     assert await lines(desk, "--flag") == ["a.txt:1:--flag"]
+
+
+async def test_a_name_with_bytes_that_are_no_letters_is_shown_as_well_as_it_can_be(desk: Desk):
+    desk.file(os.fsdecode(b"caf\xe9.txt"), "x\n")
+    assert (await desk("Grep", pattern="x")).content == "caf\ufffd.txt"
+    assert (await desk("Glob", pattern="*.txt")).content == f"{desk.folder}/caf\ufffd.txt"
 
 
 async def test_links_are_not_followed_but_may_be_named(desk: Desk, tmp_path_factory):

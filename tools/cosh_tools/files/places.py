@@ -14,5 +14,10 @@ def short(path: Path, ctx: ToolContext) -> str:
     """The path as seen from the working directory; whole where it lies elsewhere."""
     for base in (ctx.working_dir, Path(os.path.realpath(ctx.working_dir))):
         if path.is_relative_to(base):
-            return str(path.relative_to(base))
-    return str(path)
+            return printable(str(path.relative_to(base)))
+    return printable(str(path))
+
+
+def printable(path: str) -> str:
+    """The path as text: a name may hold bytes that are no letters in any encoding, and those show as U+FFFD."""
+    return path if path.isascii() else path.encode("utf-8", "surrogateescape").decode("utf-8", "replace")

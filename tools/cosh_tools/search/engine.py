@@ -79,6 +79,10 @@ class Engine(Protocol):
         ...
 
 
+class EngineUnusable(ToolError):
+    """The program cannot be run, or is too old to understand what it is asked."""
+
+
 def target(query: Query) -> str:
     """How the root is named on a command line that runs in the base: it is also what paths in the output begin with."""
     if not query.base or query.base == query.root:
@@ -121,11 +125,12 @@ def _ready(query: Query) -> Query:
 def _run(commands: Sequence[Sequence[str]], query: Query, keep: Keep, stopped: threading.Event) -> Answer:
     answer = Answer()
     deadline = time.monotonic() + query.patience
-    running = [_Running(command, query, keep, answer) for command in commands]
+    running: list[_Running] = []
     try:
         with selectors.DefaultSelector() as ready:
-            for each in running:
-                each.register(ready)
+            for command in commands:
+                running.append(_Running(command, query, keep, answer))
+                running[-1].register(ready)
             while ready.get_map():
                 left = deadline - time.monotonic()
                 if left <= 0 or stopped.is_set():
@@ -150,15 +155,18 @@ class _Running:
     """One process that searches, and what it says."""
 
     def __init__(self, command: Sequence[str], query: Query, keep: Keep, answer: Answer) -> None:
-        self._process = subprocess.Popen(
-            command,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            cwd=query.base or (query.root if os.path.isdir(query.root) else os.path.dirname(query.root)),
-            start_new_session=True,
-            bufsize=0,
-        )
+        try:
+            self._process = subprocess.Popen(
+                command,
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                cwd=query.base or (query.root if os.path.isdir(query.root) else os.path.dirname(query.root)),
+                start_new_session=True,
+                bufsize=0,
+            )
+        except OSError as error:
+            raise EngineUnusable(f"The search could not be started: {error.strerror or error}.") from None
         self._rows = _Rows(query, keep, answer)
         self._answer = answer
         self._said = bytearray()
@@ -179,6 +187,8 @@ class _Running:
         if lines and len(unreadable) == len(lines):
             self._answer.unreadable += len(unreadable)
             return
+        if _NOT_KNOWN.match(said):
+            raise EngineUnusable(f"This ripgrep is too old: {lines[0]}.")
         raise ToolError(_mistake(said or f"the search ended with code {self._process.returncode}"))
 
     def end(self) -> None:
@@ -196,6 +206,10 @@ class _Running:
     def _complaint(self, chunk: bytes) -> bool:
         self._said += chunk[: _STDERR - len(self._said)]
         return True
+
+
+_NOT_KNOWN = re.compile(r"(?:rg: |error: )(?:Found argument|unrecognized flag|unexpected argument)")
+"""How different ages of ripgrep say that they do not know an option."""
 
 
 def _mistake(said: str) -> str:

@@ -14,6 +14,7 @@ from pathlib import Path
 from pydantic import Field
 
 from cosh_tools.contract import PermissionLevel, Tool, ToolContext, ToolError, ToolInput, ToolKind, ToolResult, Touch
+from cosh_tools.files.places import printable
 from cosh_tools.search import globs
 from cosh_tools.search.ignore import VCS, Ignores, above
 from cosh_tools.touches import Reads
@@ -164,7 +165,7 @@ def _report(call: GlobInput, root: Path, found: Found, ctx: ToolContext) -> Tool
     newest = sorted(heapq.nlargest(MOST, found.paths), key=lambda pair: (-pair[0], pair[1]))
     more = len(found.paths) - len(newest)
     newest = [pair for pair in newest if not _denied(pair[1], ctx)]
-    lines = [path for _time, path in newest]
+    lines = [printable(path) for _time, path in newest]
     if more:
         lines.append(f"... and {more} more files (showing first {MOST})")
     if not newest:
@@ -176,7 +177,7 @@ def _report(call: GlobInput, root: Path, found: Found, ctx: ToolContext) -> Tool
     return ToolResult.success("\n".join(lines)).with_metadata(
         summary=f"{count} file{'s' * (count != 1)}",
         numFiles=count,
-        filenames=[path for _time, path in newest],
+        filenames=[printable(path) for _time, path in newest],
         truncated=more > 0,
         hidden_files=found.hidden_files,
         hidden_folders=len(found.hidden_folders),
@@ -195,7 +196,7 @@ def _notes(found: Found) -> list[str]:
     if found.hidden_files:
         hidden.append(f"{found.hidden_files} matching file{'s' * (found.hidden_files != 1)}")
     if found.hidden_folders:
-        names = sorted(found.hidden_folders)
+        names = sorted(map(printable, found.hidden_folders))
         some = ", ".join(names[:5]) + (", ..." if len(names) > 5 else "")
         hidden.append(f"{len(names)} folder{'s' * (len(names) != 1)} ({some})")
     if hidden:

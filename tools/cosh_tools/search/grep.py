@@ -11,8 +11,9 @@ from pathlib import Path
 from pydantic import AliasChoices, Field
 
 from cosh_tools.contract import PermissionLevel, Tool, ToolContext, ToolError, ToolInput, ToolKind, ToolResult, Touch
+from cosh_tools.files.places import printable
 from cosh_tools.search.builtin import Builtin
-from cosh_tools.search.engine import Answer, Engine, Mode, Query, search
+from cosh_tools.search.engine import Answer, Engine, EngineUnusable, Mode, Query, search
 from cosh_tools.search.filetypes import globs_of
 from cosh_tools.search.kept import Kept
 from cosh_tools.search.narrowing import counted_from, globs_in
@@ -167,7 +168,8 @@ class GrepCosh(Tool[GrepCoshInput]):
         kept = Kept(query, ctx)
         answer = await _search(self.engine(), query, kept)
         lines = [
-            f"{os.path.join(given, row.path) if row.path else given}:{row.number}:{cut(row)}" for row in answer.rows
+            f"{printable(os.path.join(given, row.path)) if row.path else given}:{row.number}:{cut(row)}"
+            for row in answer.rows
         ]
         if not lines:
             lines = ["No matches found." if answer.complete else "No matches found in the searched subset."]
@@ -183,7 +185,10 @@ class GrepCosh(Tool[GrepCoshInput]):
 async def _search(engine: Engine, query: Query, kept: Kept) -> Answer:
     stopped = threading.Event()
     try:
-        return await asyncio.to_thread(search, engine, query, kept.keep, stopped)
+        try:
+            return await asyncio.to_thread(search, engine, query, kept.keep, stopped)
+        except EngineUnusable:
+            return await asyncio.to_thread(search, Builtin(), query, kept.keep, stopped)
     finally:
         stopped.set()
 

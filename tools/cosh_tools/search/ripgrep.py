@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import functools
+import os
 import shutil
+import sys
 from collections.abc import Sequence
 
 from cosh_tools.search.engine import WIDEST_SEEN, Query, target
@@ -55,8 +56,7 @@ class Ripgrep:
         return [[*command, "--regexp", query.pattern, "--", target(query)]]
 
 
-@functools.cache
 def ripgrep() -> Ripgrep | None:
-    """The installed ripgrep, or None."""
-    path = shutil.which("rg")
+    """The installed ripgrep: on the path, or beside this Python, where the extra `rg` puts it. None without one."""
+    path = shutil.which("rg") or shutil.which("rg", path=os.path.dirname(sys.executable))
     return Ripgrep(path) if path else None

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from cosh_tools.files.places import short
+from cosh_tools.files.places import printable, short
 from cosh_tools.search.engine import Answer, Query, Row
 from cosh_tools.search.kept import Kept, begins_binary
 
@@ -75,7 +75,7 @@ def notes_on(answer: Answer, kept: Kept, query: Query) -> list[str]:
             "These are the results until then; narrow the search.)"
         )
     if kept.withheld:
-        names = sorted(set(kept.withheld))
+        names = sorted(map(printable, set(kept.withheld)))
         some = ", ".join(names[:5]) + (", ..." if len(names) > 5 else "")
         notes.append(
             f"(Matches in files that may not be read without asking are not shown: {some}. Name one as path to ask.)"
