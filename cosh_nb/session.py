@@ -204,6 +204,17 @@ def sessions(workspace: Path) -> list[SessionInfo]:
     return sorted(found, key=lambda info: info.updated, reverse=True)
 
 
+def is_open(info: SessionInfo) -> bool:
+    """Whether a kernel owns the session now."""
+    from filelock import FileLock, Timeout
+
+    try:
+        with FileLock(f"{info.file}.lock", timeout=0):
+            return False
+    except (Timeout, OSError):
+        return True
+
+
 def repair(messages: Sequence[Message]) -> list[Message]:
     """A history that every service takes: each tool_use answered in the next message, no answer without a call."""
     fixed: list[Message] = []
@@ -275,4 +286,4 @@ def _info(file: Path) -> SessionInfo | None:
     )
 
 
-__all__ = ["Session", "SessionInfo", "repair", "sessions"]
+__all__ = ["Session", "SessionInfo", "is_open", "repair", "sessions"]

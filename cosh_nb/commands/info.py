@@ -6,6 +6,7 @@ from cosh_nb import __version__, commands
 from cosh_nb.commands import Command, Desk
 from cosh_nb.commands.tables import cell, code
 from cosh_nb.errors import UsageError
+from cosh_nb.render.markup import count
 from cosh_nb.typed import FLAGS, SWITCHES
 
 
@@ -49,7 +50,8 @@ async def status(desk: Desk, arguments: str) -> str:
         f"- Working directory: `{agent.ctx.working_dir}`",
         f"- Mode: `{agent.state.permission_mode.value}`",
         f"- Model: {provider.label if provider else 'chosen with the first request'}",
-        f"- Session: `{agent.session.id[:8]}`, {agent.session.turns} turns, {agent.session.usage.total:,} tokens",
+        f"- Session: `{agent.session.id[:8]}`, {count(agent.session.turns, 'turn')}, "
+        f"{agent.session.usage.total:,} tokens",
         f"- Tools: {len(agent.registry.names())}",
     ]
     if agent.choice is not None:

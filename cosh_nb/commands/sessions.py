@@ -7,7 +7,8 @@ from datetime import datetime
 from cosh_nb.commands import Command, Desk
 from cosh_nb.commands.tables import cell
 from cosh_nb.errors import SessionError, UsageError
-from cosh_nb.session import Session, SessionInfo, sessions
+from cosh_nb.render.markup import count
+from cosh_nb.session import Session, SessionInfo, is_open, sessions
 
 
 async def list_sessions(desk: Desk, arguments: str) -> str:
@@ -30,7 +31,7 @@ async def resume(desk: Desk, arguments: str) -> str:
     agent.start_session(Session.resume(agent.workspace, wanted))
     last = next((message.text for message in reversed(agent.session.messages) if message.role == "assistant"), "")
     excerpt = f" It ended with: {last.strip().splitlines()[0][:200]}" if last.strip() else ""
-    return f"Session `{agent.session.id[:8]}` goes on, {agent.session.turns} turns so far.{excerpt}"
+    return f"Session `{agent.session.id[:8]}` goes on, {count(agent.session.turns, 'turn')} so far.{excerpt}"
 
 
 async def fork(desk: Desk, arguments: str) -> str:
@@ -84,7 +85,7 @@ async def context(desk: Desk, arguments: str) -> str:
 
 def _latest(desk: Desk) -> str:
     for info in sessions(desk.workspace):
-        if info.id != desk.agent.session.id and info.turns:
+        if info.id != desk.agent.session.id and info.turns and not is_open(info):
             return info.id
     raise SessionError("There is no earlier session of this folder to resume.")
 

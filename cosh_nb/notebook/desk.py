@@ -39,7 +39,7 @@ from cosh_nb.render import markdown
 from cosh_nb.render.markup import Rendered
 from cosh_nb.render.style import whole
 from cosh_nb.render.turn import TurnView
-from cosh_nb.session import sessions
+from cosh_nb.session import is_open, sessions
 from cosh_nb.settings import load
 from cosh_nb.spill import prune
 from cosh_nb.timetravel.child import unavailable
@@ -318,9 +318,9 @@ class NotebookDesk:
             notes.append(
                 Notice("info", f"This folder is not trusted, so this is ignored: {what}. %cosh /trust says more.")
             )
-        earlier = [info for info in sessions(self.workspace) if info.turns and info.id != agent.session.id]
-        if earlier and not agent.session.turns:
-            first = earlier[0]
+        earlier = (info for info in sessions(self.workspace) if info.turns and info.id != agent.session.id)
+        first = None if agent.session.turns else next((info for info in earlier if not is_open(info)), None)
+        if first is not None:
             notes.append(Notice("info", f"This is a new conversation. %cosh /resume goes on with “{first.title}”."))
         return notes
 

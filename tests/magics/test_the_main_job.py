@@ -89,7 +89,9 @@ def test_the_conversation_goes_on_and_can_be_left_and_resumed(kernel, model_serv
 
 def test_a_restarted_kernel_does_not_resume_by_itself_but_offers_it(start, model_server):
     model_server.script("first answer", "new answer")
-    start().run("%cosh plan the trip")
+    first = start()
+    first.run("%cosh plan the trip")
+    first.run("%unload_ext cosh_nb")
     cell = start().run("%cosh hello")
     assert len(model_server.requests[1]["messages"]) == 1
     assert "/resume" in cell.text

@@ -201,3 +201,16 @@ def test_hostile_text_of_model_and_tool_does_nothing_in_the_live_page(opened, mo
     assert page.image_requests() == []
     assert page.do(lambda p: p.locator('.jp-OutputArea a[href^="javascript"]').count()) == 0
     assert page.do(lambda p: p.locator(".jp-OutputArea iframe, .jp-OutputArea script").count()) == 0
+
+
+def test_a_restart_while_a_card_waits_leaves_a_row_and_no_button(opened, model_server):
+    model_server.script([call("Bash", BASH)])
+    page = opened(["%%cosh\ngo"])
+    page.run(1, wait=False)
+    page.wait_button("Run once")
+
+    page.restart()
+
+    page.wait_for(lambda: page.buttons() == [], 20, "a button is left")
+    shown = page.do(lambda p: p.locator(".jp-OutputArea").all_inner_texts())
+    assert "the kernel was restarted before an answer" in "\n".join(shown)

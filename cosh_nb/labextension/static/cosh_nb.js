@@ -42,6 +42,9 @@
           const add = panel => {
             watchOutputs(panel.node);
             panel.sessionContext.iopubMessage.connect((_, message) => answer(panel, message));
+            panel.sessionContext.statusChanged.connect((_, status) => {
+              if (/restarting|dead|terminating/.test(status)) endCards(panel.node);
+            });
           };
           tracker.forEach(add);
           tracker.widgetAdded.connect((_, panel) => add(panel));
@@ -100,6 +103,17 @@
       }
     }).observe(node, { childList: true, subtree: true, attributes: true, attributeFilter: ['class'] });
     look(node);
+  }
+
+  /** The kernel that asked is gone: a card that nobody hears any more becomes one row. */
+  function endCards(node) {
+    for (const card of node.querySelectorAll('.cn-card')) {
+      const row = document.createElement('div');
+      row.className = 'cn';
+      row.innerHTML = '<div class="row"><span class="g">⊘</span> <span class="v">Not answered</span> '
+        + '<span class="r">the kernel was restarted before an answer</span></div>';
+      card.replaceWith(row);
+    }
   }
 
   /** Y and N answer the card that has the focus; what is typed into its fields stays there. */
