@@ -44,14 +44,13 @@ async def status(desk: Desk, arguments: str) -> str:
     del arguments
     agent = desk.agent
     settings = agent.settings
-    provider = agent.provider
+    provider, turns = agent.provider, count(agent.session.turns, "turn")
     lines = [
         f"- Workspace: `{agent.workspace}`{'' if settings.trusted else ' (not trusted: `%cosh /trust` says more)'}",
         f"- Working directory: `{agent.ctx.working_dir}`",
         f"- Mode: `{agent.state.permission_mode.value}`",
         f"- Model: {provider.label if provider else 'chosen with the first request'}",
-        f"- Session: `{agent.session.id[:8]}`, {count(agent.session.turns, 'turn')}, "
-        f"{agent.session.usage.total:,} tokens",
+        f"- Session: `{agent.session.id[:8]}`, {turns}, {agent.session.usage.total:,} tokens",
         f"- Tools: {len(agent.registry.names())}",
     ]
     if agent.choice is not None:

@@ -69,7 +69,7 @@ def test_a_variable_and_a_file_go_along_and_other_braces_stay(kernel, model_serv
 def test_a_request_may_end_in_a_question_mark(kernel, model_server):
     model_server.script("It is fine.")
     assert "It is fine." in kernel.run("%cosh is everything fine?").text
-    assert model_server.requests[0]["messages"][0]["content"][-1]["text"] == "is everything fine?"
+    assert model_server.requests[0]["messages"][0]["content"][0]["text"] == "is everything fine?"
 
 
 def test_the_conversation_goes_on_and_can_be_left_and_resumed(kernel, model_server):
