@@ -30,9 +30,11 @@ async def test_reading_inside_the_workspace_asks_nothing_and_outside_or_keys_ask
 
 @pytest.mark.parametrize(
     "path",
-    [".env", ".git/hooks/pre-commit", ".ssh/authorized_keys", ".claude/settings.json", ".bashrc", ".mcp.json", "key.pem",
-     ".vscode/tasks.json", "/etc/hosts", "~/.profile", "../x.txt"],
-)  # fmt: skip
+    (
+        ".env .git/hooks/pre-commit .ssh/authorized_keys .claude/settings.json .bashrc .mcp.json key.pem "
+        ".vscode/tasks.json /etc/hosts ~/.profile ../x.txt"
+    ).split(),
+)
 async def test_protected_places_ask_before_they_are_written_even_where_edits_are_allowed(
     tmp_path: Path, monkeypatch, path
 ):

@@ -53,12 +53,14 @@ class Walk:
         return prefix, entries, ignores
 
     def _enters(self, name: str, path: str, ignores: Ignores | None) -> bool:
-        if name in VCS or (not self.hidden and name.startswith(".")):
+        if name in VCS:
             return False
         if self.override is not None:
             verdict = self.override.verdict(name, path, folder=True)
             if verdict is not None:
                 return not verdict
+        if not self.hidden and name.startswith("."):
+            return False
         return ignores is None or not ignores.hides_any(name, path[: -len(name)], folder=True)
 
     def _takes(self, name: str, path: str, ignores: Ignores | None) -> bool:
