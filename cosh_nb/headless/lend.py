@@ -102,8 +102,7 @@ class ClientApprover:
             if update.type == "setMode" and (mode := _mode(update.mode)) is not None:
                 self.on_mode(mode)
             elif (given := self._granted(update)) is not None and given.scope in offered:  # strict offers none
-                rules = (*(grant.rules if grant is not None else ()), *given.rules)
-                grant = Grant(given.label, rules, given.scope)
+                grant = given if grant is None else _both(grant, given)
         return Allowed(grant, changed, by="the client")
 
     def _granted(self, update: PermissionUpdate) -> Grant | None:
@@ -119,6 +118,12 @@ class ClientApprover:
                 continue  # what is not a rule grants nothing
         scope: Any = "session" if update.destination == "session" else "always"
         return Grant("Given by the client", tuple(rules), scope) if rules else None
+
+
+def _both(one: Grant, other: Grant) -> Grant:
+    """All their rules, for no longer than the shorter of them lasts."""
+    scope = one.scope if one.scope == other.scope else "session"
+    return Grant(other.label, (*one.rules, *other.rules), scope)
 
 
 def _mode(text: str | None) -> PermissionMode | None:

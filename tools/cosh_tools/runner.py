@@ -176,10 +176,10 @@ async def preview(tool: Tool[Any], given: ToolInput, ctx: ToolContext) -> str:
 
 
 def _same_places(approved: Sequence[Touch], now: Sequence[Touch]) -> None:
-    """Stop where a link was turned between the approval and now."""
-    places = {touch.real for touch in approved if isinstance(touch, PathTouch)}
+    """Stop where a link was turned between the approval and now. What may be read may not therefore be written."""
+    places = {(type(touch), touch.real) for touch in approved if isinstance(touch, PathTouch)}
     for touch in now:
-        if isinstance(touch, PathTouch) and touch.real not in places:
+        if isinstance(touch, PathTouch) and (type(touch), touch.real) not in places:
             raise ToolError(f"{touch.as_given} now leads to {touch.real}, which was not approved. Try the call again.")
 
 
