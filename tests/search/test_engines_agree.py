@@ -157,6 +157,15 @@ def test_both_engines_agree_for_long(rg, forest, without_crlf, query):
         agree(rg, placed_query)
 
 
+@pytest.mark.slow
+@given(query=queries(ACROSS, multiline=True))
+@often(500)
+def test_both_engines_agree_across_lines_for_long(rg, forest, query):
+    placed_query = placed(query, forest)
+    if placed_query is not None:
+        agree(rg, placed_query)
+
+
 @pytest.fixture(scope="module")
 def without_crlf(tmp_path_factory) -> Path:
     """The same tree with line feeds alone."""

@@ -16,6 +16,10 @@ MOST_BYTES = 24_000_000
 _RANGE = re.compile(r"\s*(\d+)\s*(?:-\s*(\d+)?\s*)?")
 
 
+class TooManyPages(ToolError):
+    """The document is too long to be sent whole, and no pages were named."""
+
+
 def is_pdf(data: bytes) -> bool:
     """Whether the bytes begin like a PDF (a little rubbish before the mark is allowed)."""
     return b"%PDF-" in data[:1024]
@@ -55,7 +59,7 @@ def wanted_pages(text: str, total: int, name: str) -> tuple[int, int]:
     """The first and last page that "3", "1-5" or "7-" names. Raises ToolError."""
     if not text.strip():
         if total > WHOLE_UP_TO:
-            raise ToolError(f"{name} has {total} pages, too many at once. Send pages, for example 1-{WHOLE_UP_TO}.")
+            raise TooManyPages(f"{name} has {total} pages, too many at once. Send pages, for example 1-{WHOLE_UP_TO}.")
         return 1, total
     found = _RANGE.fullmatch(text)
     if found is None:

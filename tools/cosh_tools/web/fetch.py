@@ -159,11 +159,9 @@ def _pdf(page: Page) -> tuple[Media, str]:
     name = page.address.path.partition("?")[0].rpartition("/")[2] or "page.pdf"
     try:
         return pages.pdf_for_model(page.body, name, "")
-    except ToolError as error:
-        if "too many at once" not in str(error):
-            raise
-    media, sentence = pages.pdf_for_model(page.body, name, f"1-{pages.WHOLE_UP_TO}")
-    return media, f"{sentence} For the others, download it with Bash and Read it with pages."
+    except pages.TooManyPages:
+        media, sentence = pages.pdf_for_model(page.body, name, f"1-{pages.WHOLE_UP_TO}")
+        return media, f"{sentence} For the others, download it with Bash and Read it with pages."
 
 
 def _must_be_whole(page: Page) -> None:
