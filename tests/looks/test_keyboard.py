@@ -33,9 +33,14 @@ def test_a_turn_can_be_walked_without_a_mouse(lab):
         notebook.run(1, wait=False)
 
         notebook.wait_button("Run once")
+        edges = (
+            "return ['.cn-card', '.cn .foot'].map(one => document.querySelector(one).getBoundingClientRect().right);"
+        )
+        card, foot = notebook.js(edges)
+        assert abs(card - foot) <= 2  # the card stands in line with the rest of the turn
         notebook.do(lambda page: tab_to(page, "Run once"))
         notebook.do(lambda page: page.keyboard.press("Enter"))
-        notebook.wait_text(1, "first")
+        notebook.wait_text(1, "echo second")
         notebook.wait_button("Run once")
         notebook.do(lambda page: tab_to(page, "Don’t run"))
         notebook.do(lambda page: page.keyboard.press("Space"))
