@@ -143,7 +143,8 @@ class Skills:
 def filled(body: str, arguments: str, workspace: Path, folder: Path, session_id: str = "") -> str:
     """The body with `$ARGUMENTS`, `$ARGUMENTS[n]` (from 0), `$1` to `$9` and the variables of a skill filled in.
 
-    Arguments that no placeholder takes are added at the end.
+    Arguments that no placeholder takes are added at the end. They may fill a command of the skill; what they hold
+    never becomes a command of its own, because they may come from the model.
     """
     try:
         words = shlex.split(arguments)
@@ -156,9 +157,17 @@ def filled(body: str, arguments: str, workspace: Path, folder: Path, session_id:
             return arguments
         return words[index] if 0 <= index < len(words) else ""
 
-    text, count = _WORD.subn(value, body)
-    if arguments.strip() and not count:
-        text = f"{text}\n\nARGUMENTS: {arguments}"
+    def inside(found: re.Match[str]) -> str:
+        return value(found).replace("`", "'").replace("\n", " ")
+
+    pieces, last = [], 0
+    for command in _COMMAND.finditer(body):
+        pieces += [_calm(_WORD.sub(value, body[last : command.start()])), f"!`{_WORD.sub(inside, command[1])}`"]
+        last = command.end()
+    pieces.append(_calm(_WORD.sub(value, body[last:])))
+    if arguments.strip() and not _WORD.search(body):
+        pieces.append(f"\n\nARGUMENTS: {_calm(arguments)}")
+    text = "".join(pieces)
     for name, what in (
         ("CLAUDE_SKILL_DIR", folder),
         ("CLAUDE_PROJECT_DIR", workspace),
@@ -166,6 +175,11 @@ def filled(body: str, arguments: str, workspace: Path, folder: Path, session_id:
     ):
         text = text.replace(f"${{{name}}}", str(what))
     return text
+
+
+def _calm(text: str) -> str:
+    """Text in which no command begins."""
+    return text.replace("!`", "! `")
 
 
 def _files(folder: Path, kind: str) -> Iterator[tuple[str, Path]]:
