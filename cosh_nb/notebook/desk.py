@@ -131,7 +131,7 @@ class NotebookDesk:
         background = bool(typed.options.get("background"))
         place = Place.here(self.shell, background=background)
         self._last_place = place
-        view = TurnView(hint="Stop: %cosh /stop" if background else "Stop: ■ or I I")
+        view = TurnView(hint="Stop: %cosh /stop" if background else "Stop: ■ or I I", undo="Undo: %cosh /undo")
         self.notebooks.in_cell(place.client)
         live = LiveDisplay(view, place) if place.kernel is not None else TerminalDisplay()
 

@@ -40,6 +40,9 @@ NESTED = 60
 """Rows of a sub-agent that its own row shows."""
 
 
+_CHANGES = frozenset({"Bash", "Edit", "NotebookEdit", "NotebookRun", "PowerShell", "Python", "Write"})
+"""Tools after which there may be something to take back."""
+
 P = TypeVar("P", bound=Part)
 
 
@@ -53,11 +56,12 @@ class TurnView:
         wall: Callable[[], str] = lambda: time.strftime("%Y-%m-%d %H:%M"),
         most: int = MOST,
         hint: str = "",
+        undo: str = "",
     ) -> None:
-        """`hint` says in the footer how a person can stop the turn."""
+        """`hint` says in the footer how a person can stop the turn, `undo` how to take back one that changed things."""
         self.parts: list[Part] = []
         self.ended: e.TurnEnded | None = None
-        self._clock, self._wall, self._hint = clock, wall, hint
+        self._clock, self._wall, self._hint, self._undo = clock, wall, hint, undo
         self._slots = Slots(most)
         self._placed = 0
         self._dirty: dict[Part, None] = {}
@@ -383,7 +387,10 @@ class TurnView:
 
     def _footer(self) -> Rendered:
         if self.ended is not None:
-            return final(self.ended, self._label, self._ended_at)
+            changed = any(
+                step.ran and step.result and canonical(step.tool) in _CHANGES for step in self._steps.values()
+            )
+            return final(self.ended, self._label, self._ended_at, self._undo if changed else "")
         words = self._plan.now if self._plan is not None and self._phase.kind == "run" else ""
         now = self._clock()
         return live(self._phase, words, now - self._started, now - self._since, self._usage.total, self._hint)

@@ -494,3 +494,13 @@ def test_dollars_in_rows_are_not_formulas():
 
     assert "cost <span>$</span>3 <span>$</span>4" in html
     assert '<code class="o">echo $HOME $PATH</code>' in html  # MathJax leaves code alone
+
+
+@pytest.mark.parametrize(("tool", "offered"), [("Write", True), ("Bash", True), ("Read", False)])
+def test_a_turn_that_changed_something_says_how_to_take_it_back(tool, offered):
+    view = TurnView(undo="Undo: %cosh /undo")
+    call = ToolCall("c1", tool, {"file_path": "a"})
+    view.feed(e.ToolStarted(call, "do", "a"))
+    view.feed(e.ToolFinished(call, ToolResult.success("ok"), "do", "a", 0.1))
+    view.feed(e.TurnEnded("done", e.Usage(), 1.0))
+    assert ("%cosh /undo" in view.whole().text) is offered
