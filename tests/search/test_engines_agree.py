@@ -204,6 +204,39 @@ def test_a_pattern_that_means_nothing_is_an_error_with_both(rg, forest, pattern)
     assert (answer(rg, query), answer(Builtin(), query)) == ("Invalid regex:", "Invalid regex:")
 
 
+ODD_TEXT = (
+    "aB ab AB a.b a+b [x] {y} (z) \\n tab\there $5 ^top end$ x-y 3.14 é Ü straße \u017f K k \u212a \u200b 日本 _u-v "
+    "ab12 a\\d a/b it's"
+).split(" ")
+ODD_PATTERNS = (
+    *(
+        r"a(?i)b|AB (?i)a|(?-i)B (?i:a)b ((?i)a)b (?-i)a (?s). (?i)k (?i)s (?i)ü (?i)STRASSE a\.b a\+b "
+        r"\[x\] [\[]x] []x] [^]x] [a\]] \{y\} {y} \(z\) \\n tab\there tab\x09here \$5 \^top end\$ x-y "
+        r"[x-] [-x] [a-c-e] \d+\.\d+ \p{Lu} \pL \p{Nd} \P{L} [\p{Lu}]b \u00e9 \u{e9} \x{65E5} \U000065e5 "
+        r"[[:alpha:]]b [[:^alpha:]] [[:digit:][:upper:]] \bab\b \Bb a*b a+?b a??b (a|b)+ (?:a|B)+?$ "
+        r"(?P<n>a)b a{1}b a{0,}b (ab){1,2} a{2} ^$ ^ $ ^a b$ (^a|b$) a| |a () a++ (a*)* (a*)+b x* [^\s]+ "
+        r"[\w.]+ [\d-]+ \w\W\w [^\W\d] [a-z&&[^b]] [a[b]] \a \v \0 \- \/ \' \é \< \Z \h \R "
+    ).split(),
+    r"(?x) a b",
+)
+
+
+@pytest.fixture(scope="module")
+def odd(tmp_path_factory) -> Path:
+    folder = tmp_path_factory.mktemp("odd")
+    (folder / "a.txt").write_text("\n".join([*ODD_TEXT, "", " ".join(ODD_TEXT)]) + "\n")
+    return folder
+
+
+@pytest.mark.parametrize("at", range(0, len(ODD_PATTERNS), 8))
+def test_odd_patterns_mean_the_same_to_both_or_are_said_to_be_for_ripgrep_alone(rg, odd, at):
+    for pattern in ODD_PATTERNS[at : at + 8]:
+        query = Query(pattern, str(odd), mode="content", hidden=True)
+        theirs, ours = answer(rg, query), answer(Builtin(), query)
+        for_ripgrep_alone = pattern in (r"[a-z&&[^b]]", r"(?x) a b", r"[[:^alpha:]]")
+        assert ours == ("Invalid regex:" if for_ripgrep_alone else theirs), pattern
+
+
 @pytest.mark.parametrize("want", [1, 7, 50, 400])
 def test_the_first_results_by_path_are_the_same_whoever_finds_them(rg, forest, want):
     keep: Callable[[str], bool] = lambda path: not is_binary(f"{forest}/{path}")  # noqa: E731 (it has a type)

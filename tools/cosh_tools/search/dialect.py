@@ -18,6 +18,8 @@ _REPEAT = re.compile(r"\{(\d+)(,(\d*))?\}")
 _REPEATABLE = re.compile(r"\[|\((?!\?m)|\\[dDwWsS]$")
 """What Python takes a repetition after as it is; anything else is put in a group first."""
 _MOST_REPEATS = 1000
+_ESCAPE = re.compile(r"\\(.)", re.DOTALL)
+_NEVER_SPECIAL = frozenset("/'\"`_:;,!@%=")
 
 
 class BadPattern(ValueError):
@@ -49,6 +51,11 @@ def translate(pattern: str, *, ignore_case: bool, multiline: bool, damaged: bool
     line = _Parser(pattern, ignore_case=ignore_case, one_line=True, multiline=multiline, damaged=damaged)
     in_line, _needed = line.parse()
     return Translated(in_buffer, in_line, needed, buffer.any_ignore_case, buffer.crosses_lines)
+
+
+def without_needless_escapes(pattern: str) -> str:
+    """The pattern with escaped slashes, quotes and the like bare: not every age of ripgrep takes such an escape."""
+    return _ESCAPE.sub(lambda found: found[1] if found[1] in _NEVER_SPECIAL else found[0], pattern)
 
 
 def with_either_ending(pattern: str) -> str:
@@ -100,7 +107,10 @@ class _Parser:
         before = dict(self.flags)
         branches = [self._sequence()]
         while self._next("|"):
-            branches.append(self._sequence())
+            # A flag that a branch has set holds in those after it.
+            turned = {(False, True): "(?i:", (True, False): "(?-i:"}.get((before["i"], self.flags["i"]))
+            branch = self._sequence()
+            branches.append(_Piece(f"{turned}{branch.regex})", branch.needed) if turned else branch)
         self.flags = before
         if len(branches) == 1:
             return branches[0]
@@ -338,7 +348,9 @@ class _Parser:
 
     def _inner_class(self) -> str:
         found = re.compile(r":(\^?)(\w+):\]").match(self.text, self.at)
-        if found is not None and found[2] in POSIX and not found[1]:
+        if found is not None and found[2] in POSIX:
+            if found[1]:
+                raise BadPattern(f"[:^{found[2]}:] is known to ripgrep only, and ripgrep is not installed here")
             self.at = found.end()
             return POSIX[found[2]]
         inner = self._class()

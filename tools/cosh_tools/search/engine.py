@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 from typing import Literal, Protocol
 
 from cosh_tools.results import ToolError
-from cosh_tools.search.dialect import BadPattern, translate, with_either_ending
+from cosh_tools.search.dialect import BadPattern, translate, with_either_ending, without_needless_escapes
 
 Mode = Literal["content", "files_with_matches", "count"]
 
@@ -112,6 +112,7 @@ def search(engine: Engine, query: Query, keep: Keep, stopped: threading.Event) -
 
 def _ready(query: Query) -> Query:
     """The query with lines crossed only where the pattern can, and then over either kind of line ending."""
+    query = replace(query, pattern=without_needless_escapes(query.pattern))
     if not query.multiline:
         return query
     pattern = with_either_ending(query.pattern)
