@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -42,7 +43,8 @@ class Trust:
 
     def covers(self, workspace: Path) -> bool:
         """Whether the folder is trusted with the content it has now."""
-        return self.folders.get(os.path.realpath(workspace)) == digest(workspace)
+        known = self.folders.get(os.path.realpath(workspace))
+        return known is not None and known == digest(workspace)  # what nobody trusts is not even looked through
 
     def changed(self, workspace: Path) -> bool:
         """Whether it was trusted with other content."""
@@ -69,8 +71,20 @@ def digest(workspace: Path) -> str:
     total = hashlib.sha256()
     for name in CONTRIBUTES:
         start = workspace / name
-        for file in sorted(start.rglob("*")) if start.is_dir() else [start]:
+        for file in sorted(_files(start)) if start.is_dir() else [start]:
             if file.is_file():
                 total.update(f"{file.relative_to(workspace)}\0".encode("utf-8", "surrogateescape"))
                 total.update(hashlib.sha256(file.read_bytes()).digest())
     return total.hexdigest()
+
+
+def _files(start: Path) -> Iterator[Path]:
+    """All files below, also behind links to folders: what is read through a link is contributed like any other."""
+    seen: set[str] = set()
+    for folder, inner, names in os.walk(start, followlinks=True):
+        real = os.path.realpath(folder)
+        if real in seen:
+            inner.clear()  # a link that goes in circles
+            continue
+        seen.add(real)
+        yield from (Path(folder) / name for name in names)

@@ -64,6 +64,21 @@ def test_a_cloned_folder_grants_itself_nothing_and_all_of_it_is_listed(home, wor
         assert key in listed
 
 
+def test_what_a_link_brings_is_part_of_what_is_trusted(home, work):
+    shared = work / "lib" / "helper"
+    shared.mkdir(parents=True)
+    (shared / "cosh-extension.json").write_text('{"name": "helper"}')
+    (work / ".copilot-shell" / "extensions").mkdir(parents=True)
+    (work / ".copilot-shell" / "extensions" / "helper").symlink_to(shared)
+    (shared / "circle").symlink_to(shared)
+    Trust.load().grant(work)
+    assert Trust.load().covers(work)
+
+    (shared / "cosh-extension.json").write_text('{"name": "helper", "hooks": {}}')
+
+    assert Trust.load().changed(work)
+
+
 def test_a_trusted_folder_is_taken_whole_until_it_changes(home, work):
     put(work / ".claude", HOSTILE)
     Trust.load().grant(work)
