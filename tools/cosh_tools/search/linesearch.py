@@ -115,8 +115,8 @@ class LineSearch:
         at, size, find = 0, len(text), (self.candidate or self.in_buffer).search
         while at < size:
             match = find(text, at)
-            if match is None or match.start() >= size:
-                return
+            if match is None or (match.start() >= size and text.endswith("\n")):
+                return  # behind the last line's end there is no line
             line = text.rfind("\n", 0, match.start()) + 1
             end = _line_end(text, match.start())
             # A match in the buffer may have used the line's end; the line alone decides.
@@ -169,7 +169,9 @@ class LineSearch:
             for earlier, begin, stop in reversed(before):
                 if earlier not in rows:
                     out.append(_line(shown, b"%d-" % earlier, text[begin:stop]))
-            mark = b"%d:" % number if self.multiline else b"%d:%d:" % (number, column)
+            nothing_at_all = end == len(text) and column > len(_bytes(text[start:end]))
+            # ripgrep names no column for a match of nothing at the very end, nor where matches cross lines.
+            mark = b"%d:" % number if self.multiline or nothing_at_all else b"%d:%d:" % (number, column)
             out.append(_line(shown, mark, text[start:end]))
             printed = number
             cursor = end + 1
