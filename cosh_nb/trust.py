@@ -74,8 +74,16 @@ def digest(workspace: Path) -> str:
         for file in sorted(_files(start)) if start.is_dir() else [start]:
             if file.is_file():
                 total.update(f"{file.relative_to(workspace)}\0".encode("utf-8", "surrogateescape"))
-                total.update(hashlib.sha256(file.read_bytes()).digest())
+                total.update(_content(file))
     return total.hexdigest()
+
+
+def _content(file: Path) -> bytes:
+    """The digest of a file; one that cannot be read contributes nothing that could be trusted."""
+    try:
+        return hashlib.sha256(file.read_bytes()).digest()
+    except OSError:
+        return b"unreadable"
 
 
 def _files(start: Path) -> Iterator[Path]:

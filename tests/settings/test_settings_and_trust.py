@@ -1,6 +1,7 @@
 """Layers of settings, and what an untrusted folder may not do."""
 
 import json
+from pathlib import Path
 
 import pytest
 
@@ -90,6 +91,13 @@ def test_a_trusted_folder_is_taken_whole_until_it_changes(home, work):
     assert not settings.trusted
     assert settings.rules.allow == ()
     assert Trust.load().changed(work)
+
+
+def test_a_file_that_cannot_be_read_is_no_obstacle(home, work, monkeypatch):
+    put(work / ".claude", {"model": "a"})
+    monkeypatch.setattr(Path, "read_bytes", lambda _self: (_ for _ in ()).throw(PermissionError("no")))
+    Trust.load().grant(work)
+    assert Trust.load().covers(work)
 
 
 def test_layers_add_up_and_the_nearer_one_wins(home, work):
