@@ -57,7 +57,7 @@ class LabServer:
         command = [
             str(python), "-m", "jupyterlab", "--no-browser", "--ip=127.0.0.1", f"--port={port}",
             f"--ServerApp.root_dir={home / 'root'}", f"--IdentityProvider.token={token}", "--ServerApp.port_retries=0",
-            "--ServerApp.allow_root=True", "--LabApp.expose_app_in_browser=True",
+            "--ServerApp.allow_root=True", "--LabApp.extension_manager=readonly", "--LabApp.expose_app_in_browser=True",
             "--JupyterNotebookApp.expose_app_in_browser=True", "--KernelSpecManager.ensure_native_kernel=True",
         ]  # fmt: skip
         with (home / "server.log").open("wb") as log:
