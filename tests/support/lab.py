@@ -30,6 +30,7 @@ from support.browser import Browser
 from support.notebook_page import NotebookPage
 
 REPOSITORY = Path(__file__).parents[2]
+NEWS = "@jupyterlab/apputils-extension:announcements"
 EXTENSION = REPOSITORY / "cosh_nb" / "labextension"
 
 
@@ -50,7 +51,7 @@ class LabServer:
         """Start the JupyterLab of `python` in `home`, with our lab extension unless `extension` is False."""
         for name in ("root", "data", "config", "runtime", "user"):
             (home / name).mkdir(parents=True, exist_ok=True)
-        _no_announcements(home / "config")
+        _switch_off(home / "config", [NEWS] if extension else [NEWS, "cosh-nb"])
         if extension:
             install_lab(home / "data" / "labextensions")
         port, token = _free_port(), secrets.token_hex(16)
@@ -186,11 +187,14 @@ def environment(home: Path) -> dict[str, str]:
     }
 
 
-def _no_announcements(config: Path) -> None:
-    """JupyterLab asks about news from the network at its first start; a test wants the notebook."""
+def _switch_off(config: Path, extensions: Sequence[str]) -> None:
+    """JupyterLab asks about news from the network at its first start; a test wants the notebook.
+
+    Where the project is installed, its lab extension is there too: a server without it must switch it off.
+    """
     folder = config / "labconfig"
     folder.mkdir(exist_ok=True)
-    off = {"@jupyterlab/apputils-extension:announcements": True}
+    off = dict.fromkeys(extensions, True)
     (folder / "page_config.json").write_text(json.dumps({"disabledExtensions": off}))
 
 
