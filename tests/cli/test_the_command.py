@@ -298,7 +298,7 @@ def test_install_lab_puts_the_extension_where_jupyter_looks(run, tmp_path):
     assert json.loads((target / "package.json").read_text())["version"] == cosh_nb.__version__
     assert not (target / "old.js").exists()
     assert [path.name for path in target.parent.iterdir()] == ["cosh-nb"]
-    assert f"lab extension {cosh_nb.__version__} in {target}" in run("doctor").stdout
+    assert f"lab extension {cosh_nb.__version__} in {target}" in run("doctor", JUPYTER_PREFER_ENV_PATH="0").stdout
 
 
 def test_install_lab_that_cannot_write_says_so(run, tmp_path):

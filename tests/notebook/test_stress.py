@@ -30,7 +30,7 @@ ASK, COUNT, BACKGROUND, STREAM, THREADS = 1, 2, 3, 4, 5
 def answer(request):
     """The model: prose for "stream", for anything else one command and then a last word."""
     # After a stopped turn the results of its calls stand before the new words, in one message.
-    last = request["messages"][-1]["content"][-1]
+    last = request["messages"][-1]["content"][-2]  # behind it stands what changes from turn to turn
     if last.get("type") == "tool_result":
         return turn(text("The end."), pause=0.005)
     if "stream" in str(last):
