@@ -87,14 +87,16 @@ def edit_file(
 ) -> Sequence[CellReport]:
     """Apply steps to the file. What another process wrote meanwhile is read again, never overwritten."""
     real = Path(os.path.realpath(path))
-    for _ in range(_TRIES):
-        text, stamp = load(real, path.name)
-        draft = Draft.of(verify(text, path.name))
-        reports = apply(draft, edits, config, mark)
-        if not draft.changed:
-            return reports
-        with contextlib.suppress(ChangedMeanwhile):
-            write(real, draft.parts(), stamp)
+    for attempt in range(_TRIES):
+        # Who lost the race once reads under the lock, so that a busy neighbour cannot win for ever.
+        owned = attempt > 0 and real.exists()
+        with _owned(real) if owned else contextlib.nullcontext(), contextlib.suppress(ChangedMeanwhile):
+            text, stamp = load(real, path.name)
+            draft = Draft.of(verify(text, path.name))
+            reports = apply(draft, edits, config, mark)
+            if not draft.changed:
+                return reports
+            write(real, draft.parts(), stamp, owned=owned)
             return _noted(reports, note)
     raise ToolError(f"{path.name} is being written by another process again and again; nothing was changed. Try later.")
 
@@ -132,8 +134,8 @@ def load(path: Path, name: str = "") -> tuple[NotebookText, tuple[int, int, int]
     return _load(path, name)
 
 
-def write(real: Path, parts: Sequence[bytes | memoryview], stamp: tuple[int, int, int]) -> None:
-    """Replace the file as one, keeping its mode; it is whole at every moment.
+def write(real: Path, parts: Sequence[bytes | memoryview], stamp: tuple[int, int, int], *, owned: bool = False) -> None:
+    """Replace the file as one, keeping its mode; it is whole at every moment. `owned`: its lock is held already.
 
     Raises ChangedMeanwhile where it is not the file that was read, ToolError where it cannot be written.
     """
@@ -151,7 +153,7 @@ def write(real: Path, parts: Sequence[bytes | memoryview], stamp: tuple[int, int
             with contextlib.suppress(PermissionError):
                 os.fchown(file.fileno(), was.st_uid, was.st_gid)
             os.fsync(file.fileno())
-        with _alone(real):
+        with contextlib.nullcontext() if owned else _alone(real):
             if _stamp(real.stat()) != stamp:
                 raise ChangedMeanwhile
             Path(temporary).replace(real)
@@ -165,15 +167,17 @@ def write(real: Path, parts: Sequence[bytes | memoryview], stamp: tuple[int, int
 
 
 @contextlib.contextmanager
-def _alone(real: Path) -> Iterator[None]:
+def _alone(real: Path) -> Iterator[int | None]:
     """Hold the file's own lock while it is compared and exchanged, so that two of us never undo each other.
+
+    Gives the number of the file that is held, None where this system has no such locks.
 
     The lock belongs to the file that is replaced: whoever waited for it finds another file there and reads again.
     """
     try:
         import fcntl
     except ImportError:
-        yield
+        yield None
         return
     with real.open("rb") as file:
         end = time.monotonic() + _PATIENCE
@@ -188,7 +192,22 @@ def _alone(real: Path) -> Iterator[None]:
                 break  # a file system without locks
             else:
                 break
-        yield
+        yield os.fstat(file.fileno()).st_ino
+
+
+@contextlib.contextmanager
+def _owned(real: Path) -> Iterator[None]:
+    """Hold the lock of the file that is there now, not of one that was replaced while we waited."""
+    end = time.monotonic() + _PATIENCE
+    while True:
+        with _alone(real) as held:
+            try:
+                same = held is None or held == real.stat().st_ino
+            except FileNotFoundError:
+                same = True  # reading it will say so
+            if same or time.monotonic() > end:
+                yield
+                return
 
 
 def spell(seconds: float) -> str:
