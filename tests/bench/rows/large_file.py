@@ -74,7 +74,6 @@ def measure() -> list[Line]:
             {
                 "scan": lambda: _scan(huge),
                 "far": lambda: read(again=False),
-                "again": lambda: read(again=True),
                 "readlines": lambda: _readlines(large) * huge.stat().st_size / large.stat().st_size,
                 "bare edit": lambda: _bare_edit(large),
                 "Edit": edit,
@@ -82,6 +81,7 @@ def measure() -> list[Line]:
             },
             ROUNDS,
         )
+        again = min(read(again=True) for _ in range(30))
     peak = float(subprocess.run([sys.executable, "-c", _MEMORY, str(huge)], check=True, capture_output=True).stdout)
     return [
         Line(
@@ -93,7 +93,7 @@ def measure() -> list[Line]:
             "counting newlines",
             extra={"readlines": times["readlines"]},
         ),
-        Line("the next read of it", times["again"], "ms", 1, judge="ours"),
+        Line("the next read of it, best of many", again, "ms", 1, judge="ours"),
         Line("memory for it", peak, "MB", 2, judge="ours"),
         Line(
             "Edit in a 46 MB file, atomic",

@@ -1,12 +1,17 @@
-"""Grep with and without ripgrep, its first hundred hits, and Glob, in a tree of 50,000 files: wall time."""
+"""Grep with and without ripgrep, its first hundred hits, and Glob, in a tree of 50,000 files: wall time.
+
+What is added to ripgrep is a few milliseconds, less than a busy machine shakes it by: the first row tells the median
+difference of searches side by side, and with the row of first hits the best of many rounds; the others tell medians.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import os
+import statistics
 import subprocess
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from cosh_tools.context import SessionState, ToolContext
@@ -20,6 +25,7 @@ from tests.bench.big_tree import NEEDLE, big_tree
 from tests.bench.report import Line, medians
 
 ROUNDS = 7
+BEST_OF = 15
 
 
 class Fallback(Grep):
@@ -49,13 +55,19 @@ def measure() -> list[Line]:
             return spent
 
         rare, plenty = GrepInput(pattern=NEEDLE), GrepInput(pattern="a", output_mode="content", head_limit=100)
+        candidates = {
+            "rg": lambda: _spent(lambda: subprocess.run(bare, cwd=tree, check=True, stdout=subprocess.DEVNULL)),
+            "Grep": lambda: tool(lambda: Grep().execute(rare, ctx), "file03.py"),
+            "first": lambda: tool(lambda: Grep().execute(plenty, ctx), "there are more"),
+            "rg first": lambda: _spent(lambda: _first_hundred(found.path, tree)),
+        }
+        seen = _in_turns(candidates, BEST_OF)
+        best = {name: min(values) for name, values in seen.items()}
+        more = statistics.median(ours - theirs for ours, theirs in zip(seen["Grep"], seen["rg"], strict=True))
         times = medians(
             {
-                "rg": lambda: _spent(lambda: subprocess.run(bare, cwd=tree, check=True, stdout=subprocess.DEVNULL)),
-                "Grep": lambda: tool(lambda: Grep().execute(rare, ctx), "file03.py"),
+                "rg": candidates["rg"],
                 "fallback": lambda: tool(lambda: Fallback().execute(rare, ctx), "file03.py"),
-                "first": lambda: tool(lambda: Grep().execute(plenty, ctx), "there are more"),
-                "rg first": lambda: _spent(lambda: _first_hundred(found.path, tree)),
                 "scandir": lambda: _spent(lambda: _names(tree)),
                 "rg + stat": lambda: _spent(lambda: _rg_and_stat(found.path, tree)),
                 "pathlib": lambda: _spent(lambda: sum(1 for _path in tree.glob("**/*.py"))),
@@ -63,20 +75,19 @@ def measure() -> list[Line]:
             },
             ROUNDS,
         )
-    more = times["Grep"] - times["rg"]
     return [
         Line(
             "Grep in 50,000 files, by ripgrep",
-            times["Grep"],
+            best["Grep"],
             "ms",
             8,
-            times["rg"],
+            best["rg"],
             "rg",
             "more than rg",
             {"more than rg": more},
         ),
         Line("the same without ripgrep", times["fallback"], "ms", 3.0, times["rg"], "rg"),
-        Line("first 100 hits", times["first"], "ms", 10, times["rg first"], "rg", "ours"),
+        Line("first 100 hits", best["first"], "ms", 10, best["rg first"], "rg", "ours"),
         Line(
             "Glob, 19,000 hits, newest first",
             times["Glob"],
@@ -87,6 +98,14 @@ def measure() -> list[Line]:
             extra={"rg + stat": times["rg + stat"], "pathlib": times["pathlib"]},
         ),
     ]
+
+
+def _in_turns(candidates: Mapping[str, Callable[[], float]], rounds: int) -> dict[str, list[float]]:
+    seen: dict[str, list[float]] = {name: [] for name in candidates}
+    for _ in range(rounds):
+        for name, run in candidates.items():
+            seen[name].append(run())
+    return seen
 
 
 def _spent(work: Callable[[], object]) -> float:
