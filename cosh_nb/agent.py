@@ -124,6 +124,7 @@ class Agent:
         self._firing: asyncio.Task[None] | None = None
         self._to_say: list[str] = []
         self._last_usage = Usage()
+        self._git = ""
         self.max_turns = max_turns
         self.hooks = CommandHooks(
             hooks or (),
@@ -222,6 +223,7 @@ class Agent:
 
         provider = await self._provider_for(options)
         await self.mcp.start()
+        self._git = await asyncio.to_thread(prompts.git_status, self.workspace) if self.settings.trusted else ""
         self.hooks.tell = emit
         self.agents.emit, self.agents.provider = emit, provider
         self._keep_schedule(emit)
@@ -309,7 +311,7 @@ class Agent:
                 self.ctx.working_dir,
                 self.state.permission_mode.value,
                 now,
-                trusted=self.settings.trusted,
+                git=self._git,
                 extra=self._beside(),
             ),
             tools=self.catalogue.definitions(),

@@ -52,13 +52,8 @@ def stable(
     return "\n\n".join(part for part in parts if part)
 
 
-def volatile(
-    workspace: Path, working_dir: Path, mode: str, now: datetime, *, trusted: bool = False, extra: str = ""
-) -> str:
-    """The part that changes: date, folder, mode, git.
-
-    In a folder that is not trusted no git is run: its own configuration may name programs that git would start.
-    """
+def volatile(workspace: Path, working_dir: Path, mode: str, now: datetime, *, git: str = "", extra: str = "") -> str:
+    """The part that changes: date, folder, mode, and what `git_status` said."""
     lines = [
         f"Date: {now:%Y-%m-%d}. System: {platform.system()}, Python {platform.python_version()}.",
         f"Workspace: {workspace}",
@@ -66,8 +61,8 @@ def volatile(
     ]
     if working_dir != workspace:
         lines.append(f"Working directory: {working_dir}")
-    if trusted and (status := _git(workspace)):
-        lines.append(f"Git status:\n{status}")
+    if git:
+        lines.append(f"Git status:\n{git}")
     if extra:
         lines.append(extra)
     return "\n".join(lines)
@@ -98,7 +93,11 @@ def _memory(file: Path, trusted: bool) -> str:
     return tagged("memory", text, file=str(file), origin=origin) if text else ""
 
 
-def _git(workspace: Path) -> str:
+def git_status(workspace: Path) -> str:
+    """Branch and changed files, in short; it starts git, so it belongs off the loop and once in a turn.
+
+    Not for a folder that is not trusted: its own configuration may name programs that git would start.
+    """
     if not any((folder / ".git").exists() for folder in (workspace, *workspace.parents)):
         return ""
     command = ["git", "-C", str(workspace), "--no-optional-locks", "status", "--short", "--branch"]

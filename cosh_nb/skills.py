@@ -16,9 +16,9 @@ from typing import Any
 
 from cosh_nb import frontmatter
 from cosh_nb.paths import claude_folder
+from cosh_tools.meta.skill import COMMAND
 from cosh_tools.results import ToolResult
 
-_COMMAND = re.compile(r"!`([^`\n]+)`")
 _WORD = re.compile(r"\$ARGUMENTS\[(\d+)\]|\$([1-9])(?!\d)|\$ARGUMENTS\b")
 _NAME = re.compile(r"[\w.-]+(?::[\w.-]+)*")
 
@@ -40,7 +40,7 @@ class Skill:
     @property
     def commands(self) -> tuple[str, ...]:
         """Shell commands whose output goes into the text."""
-        return tuple(_COMMAND.findall(self.body))
+        return tuple(COMMAND.findall(self.body))
 
 
 @dataclass
@@ -95,7 +95,7 @@ class Skills:
             "skill": skill.name,
             "level": skill.level,
             "folder": str(skill.file.parent),
-            "commands": [*_COMMAND.findall(text)],
+            "commands": [*COMMAND.findall(text)],
             "allowed_tools": None if skill.allowed_tools is None else list(skill.allowed_tools),
             "for_model": skill.for_model,
         }
@@ -161,7 +161,7 @@ def filled(body: str, arguments: str, workspace: Path, folder: Path, session_id:
         return value(found).replace("`", "'").replace("\n", " ")
 
     pieces, last = [], 0
-    for command in _COMMAND.finditer(body):
+    for command in COMMAND.finditer(body):
         pieces += [_calm(_WORD.sub(value, body[last : command.start()])), f"!`{_WORD.sub(inside, command[1])}`"]
         last = command.end()
     pieces.append(_calm(_WORD.sub(value, body[last:])))

@@ -21,7 +21,8 @@ from cosh_tools.contract import (
 from cosh_tools.policy.shell import read as touches_of
 from cosh_tools.shell.bash import Bash, BashInput
 
-_COMMAND = re.compile(r"!`([^`\n]+)`")
+COMMAND = re.compile(r"!`([^`\n]+)`")
+"""A shell command in a skill's text, whose output takes its place."""
 
 
 class SkillInput(ToolInput):
@@ -135,4 +136,4 @@ async def _with_outputs(text: str, commands: Sequence[str], ctx: ToolContext) ->
     outputs = {}
     for command in dict.fromkeys(commands):
         outputs[command] = (await Bash().execute(BashInput(command=command), ctx)).content
-    return _COMMAND.sub(lambda found: outputs.get(found[1], found[0]), text)
+    return COMMAND.sub(lambda found: outputs.get(found[1], found[0]), text)
